@@ -132,7 +132,8 @@ def config(sizes: Sizes) -> dict[str, Any]:
             "head_dim": sizes.vision_head_dim,
             "hidden_act": "silu",
             "hidden_size": sizes.vision_hidden,
-            "image_size": 1540,
+            # vLLM computes the image grid from this, the processor from longest_edge: they must agree, as published.
+            "image_size": LONGEST_EDGE,
             "initializer_range": 0.02,
             "intermediate_size": sizes.vision_inter,
             "model_type": "pixtral",
