@@ -1,0 +1,240 @@
+"""`api`: the contract that an OpenAI client relies on, refusals included.
+
+Each function looks at one thing and gives its evidence. Requests go with the user key, as a client's would; only the
+one that needs token ids takes the operator key.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from typing import Any
+
+from dock.errors import DockError
+from smoke.client import Reply, Server
+from smoke.result import Evidence, Result, judge, not_run
+from smoke.run import DEMO_PAGE, Run
+
+SHORT = 16  # tokens: enough to see an answer; reading well is another check's matter
+SHAPE = "OpenAI's error object"
+
+
+def check(run: Run) -> Result:
+    """All sub-checks; one answer (the demo page, unstreamed) is shared by those that compare with it."""
+    answer = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT))
+    evidence = [_models(run), _image_chat(answer), *_streaming(run, answer), *_usage(run, answer), _text_chat(run)]
+    evidence += [probe(run) for probe in REFUSALS]
+    return Result("api", tuple(evidence))
+
+
+def _models(run: Run) -> Evidence:
+    reply = run.user.models()
+    rows = reply.json().get("data") if reply.status == 200 else None
+    names = [row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return judge(
+        "models list",
+        run.model in names,
+        saw=f"status {reply.status}, {names}",
+        wanted=f"200 and {run.model!r} among the ids",
+        why="clients choose the model from this list",
+    )
+
+
+def _image_chat(answer: Reply) -> Evidence:
+    return judge(
+        "image chat",
+        answer.status == 200 and isinstance(_content(answer), str),
+        saw=_summary(answer),
+        wanted="200 and a message",
+        why="a page is sent as one image without text",
+    )
+
+
+def _streaming(run: Run, answer: Reply) -> list[Evidence]:
+    """Events, [DONE] and usage of the same request streamed; its text and counts are the unstreamed answer's."""
+    reply = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT, stream=True, stream_options={"include_usage": True}))
+    events = list(reply.events())
+    chunks = [chunk for chunk in map(_parse, events[:-1]) if chunk is not None]
+    last = events[-1][:20] if events else None
+    text = "".join(_delta(chunk) for chunk in chunks)
+    usage = next((chunk["usage"] for chunk in reversed(chunks) if chunk.get("usage")), None)
+    whole = reply.status == 200 and len(chunks) == len(events) - 1 >= 2
+    return [
+        judge(
+            "streaming",
+            whole and reply.kind == "text/event-stream" and events[-1] == "[DONE]",
+            saw=f"status {reply.status}, {reply.kind}, {len(events)} events, last {last!r}",
+            wanted="200, text/event-stream, JSON events, then [DONE]",
+            why="clients show text as it comes and stop at [DONE]",
+        ),
+        judge(
+            "streamed text",
+            whole and text == _content(answer),
+            saw=f"{len(text)} characters, {'equal' if text == _content(answer) else 'different'}",
+            wanted="the text of the same request without streaming",
+            why="both ways are one greedy answer",
+        ),
+        judge(
+            "streamed usage",
+            usage is not None and _counts(usage) == _counts(_usage_of(answer)),
+            saw=_counts(usage),
+            wanted=_counts(_usage_of(answer)),
+            why="tokens are counted by the server, because one event is not one token",
+        ),
+    ]
+
+
+def _usage(run: Run, answer: Reply) -> list[Evidence]:
+    """The counts are those of the ids; image tokens are those of the page's size."""
+    reading = run.operator.read(run.body(DEMO_PAGE, max_tokens=SHORT, return_token_ids=True))
+    ids = [len(reading.prompt_ids), len(reading.ids), len(reading.prompt_ids) + len(reading.ids)]
+    evidence = [
+        judge(
+            "usage counts",
+            _counts(_usage_of(answer)) == _counts(reading.usage) == ids,
+            saw=f"{_counts(_usage_of(answer))}, with ids asked for {_counts(reading.usage)}",
+            wanted=f"{ids} (prompt, completion, total), the number of ids",
+            why="bills and load figures rest on them",
+        )
+    ]
+    page = run.corpus.pages[DEMO_PAGE]
+    try:
+        checkpoint = run.checkpoint()
+        wanted, saw = (
+            checkpoint.image_tokens(page.width, page.height),
+            reading.prompt_ids.count(checkpoint.image_token_id()),
+        )
+    except DockError as error:
+        return [*evidence, not_run("image tokens", error)]
+    text, limit = len(reading.prompt_ids) - saw, run.plan["limits"]["frame_tokens"]
+    return [
+        *evidence,
+        judge(
+            "image tokens",
+            saw == wanted and 0 < text <= limit,
+            saw=f"{saw} image tokens and {text} others",
+            wanted=f"{wanted} for {page.width}x{page.height} px and at most {limit} others",
+            why="another grid, or tokens put between the rows, changes what the model sees",
+        ),
+    ]
+
+
+def _text_chat(run: Run) -> Evidence:
+    reply = run.user.chat(_request(run, [{"type": "text", "text": "Hello"}]))
+    return judge(
+        "text-only chat",
+        reply.status == 200 and isinstance(_content(reply), str),
+        saw=_summary(reply),
+        wanted="200 and a message",
+        why="clients probe a server with a line of text",
+    )
+
+
+def _two_images(run: Run) -> Evidence:
+    part = _image(run.corpus.pages[DEMO_PAGE].data)
+    return _refused(
+        "two images", run.user.chat(_request(run, [part, part])), {400}, "one page a request is the limit set"
+    )
+
+
+def _no_key(run: Run) -> Evidence:
+    reply = run.user.transport.send("GET", "/v1/models", None, None)
+    return _refused("no key", reply, {401}, "nobody gets in without a key")
+
+
+def _wrong_key(run: Run) -> Evidence:
+    stranger = Server(run.user.transport, "wrong-" + "0" * 32)
+    return _refused("wrong key", stranger.chat(_request(run, "Hello")), {401}, "a guessed key is no key")
+
+
+def _unknown_model(run: Run) -> Evidence:
+    reply = run.user.chat(_request(run, "Hello", model="no-such-model"))
+    return _refused("unknown model", reply, {404}, "a mistyped name must not reach another model")
+
+
+def _truncated_image(run: Run) -> Evidence:
+    data = run.corpus.pages[DEMO_PAGE].data
+    reply = run.user.chat(_request(run, [_image(data[: len(data) // 2])]))
+    return _refused("truncated image", reply, CLIENT_ERRORS, "the fault is the client's, and its message says so")
+
+
+def _no_image(run: Run) -> Evidence:
+    reply = run.user.chat(_request(run, [_image(b"this is no image")]))
+    return _refused("not an image", reply, CLIENT_ERRORS, "the fault is the client's, and its message says so")
+
+
+CLIENT_ERRORS = {400, 413, 415, 422}
+
+REFUSALS: tuple[Callable[[Run], Evidence], ...] = (
+    _two_images,
+    _no_key,
+    _wrong_key,
+    _unknown_model,
+    _truncated_image,
+    _no_image,
+)
+
+
+def _refused(name: str, reply: Reply, wanted: set[int], why: str) -> Evidence:
+    error = reply.error()
+    numbers = " or ".join(str(status) for status in sorted(wanted))
+    return judge(
+        name,
+        reply.status in wanted and error is not None,
+        saw=_summary(reply),
+        wanted=f"{numbers} with {SHAPE}",
+        why=why,
+    )
+
+
+def _request(run: Run, content: Any, **fields: Any) -> bytes:
+    body = {"model": run.model, "messages": [{"role": "user", "content": content}], "max_tokens": SHORT}
+    return json.dumps({**body, **run.plan["sampling"], **fields}).encode("ascii")
+
+
+def _image(data: bytes) -> dict[str, Any]:
+    return {
+        "type": "image_url",
+        "image_url": {"url": "data:image/png;base64," + base64.b64encode(data).decode("ascii")},
+    }
+
+
+def _parse(event: str) -> dict[str, Any] | None:
+    try:
+        data = json.loads(event)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _delta(chunk: dict[str, Any]) -> str:
+    return "".join(choice.get("delta", {}).get("content") or "" for choice in chunk.get("choices", []))
+
+
+def _content(reply: Reply) -> str | None:
+    data = _parse(reply.body.decode("utf-8", "replace")) or {}
+    try:
+        content: str | None = data["choices"][0]["message"]["content"]
+    except (KeyError, IndexError, TypeError):
+        return None
+    return content
+
+
+def _usage_of(reply: Reply) -> dict[str, Any] | None:
+    return (_parse(reply.body.decode("utf-8", "replace")) or {}).get("usage")
+
+
+def _counts(usage: dict[str, Any] | None) -> list[int | None]:
+    return [(usage or {}).get(f"{name}_tokens") for name in ("prompt", "completion", "total")]
+
+
+def _summary(reply: Reply) -> str:
+    """Status, and what the answer says: the error's message, else the start of the text."""
+    error = reply.error()
+    if error:
+        return f"status {reply.status}: {' '.join(error['message'].split())[:160]}"
+    text = _content(reply)
+    if text is None:
+        return f"status {reply.status}, {reply.kind}: {reply.body[:60].decode('utf-8', 'replace')!r}"
+    return f"status {reply.status}, {len(text)} characters"
