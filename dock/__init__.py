@@ -1,0 +1,1 @@
+"""The ground floor that `smoke` and `loadtest` stand on: settings, models, pages, text."""
