@@ -1,1 +1,1 @@
-"""Stand-in checkpoints: tiny models in the published file layout that really do their job. Run by hand, not by `make demo`."""
+"""Stand-in checkpoints: tiny models in the published file layout that really do their job."""

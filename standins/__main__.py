@@ -33,7 +33,9 @@ def parser() -> argparse.ArgumentParser:
         sub = verbs.add_parser(verb)
         sub.add_argument("model", choices=MODELS)
         if verb in ("train", "export"):
-            sub.add_argument("--state", type=Path, default=ROOT / "state" / "standin-training.pt", help="training state")
+            sub.add_argument(
+                "--state", type=Path, default=ROOT / "state" / "standin-training.pt", help="training state"
+            )
         if verb in ("train", "evaluate"):
             sub.add_argument("--threads", type=int, default=2, help="CPU threads (default 2)")
         if verb == "evaluate":
@@ -95,7 +97,9 @@ def run(options: argparse.Namespace) -> int:
         if options.verb == "train":
             train.Trainer(options.state, home / "standin.log").run()
         elif not options.state.is_file():
-            raise InputError(f"found no training state {options.state}, need one, do: python -m standins train lightonocr")
+            raise InputError(
+                f"found no training state {options.state}, need one, do: python -m standins train lightonocr"
+            )
         revision = train.export(options.state, home / "standin")
     print(f"wrote {home / 'standin'}, revision {revision}")
     return 0

@@ -65,7 +65,7 @@ class Baseline:
 
 def load(folder: Path, dtype: torch.dtype = torch.float32) -> Baseline:
     """The checkpoint in `folder`; InputError when a tensor is missing or left over."""
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    logging.set_verbosity_error()
     config = AutoConfig.from_pretrained(folder)
     state = load_file(folder / "model.safetensors")
     for old, new in RENAMES:

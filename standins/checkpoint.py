@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,12 +15,34 @@ from pathlib import Path
 from typing import Any
 
 SPECIAL_TOKENS = (
-    "<|endoftext|> <|im_start|> <|im_end|> <|object_ref_start|> <|object_ref_end|> <|box_start|> <|box_end|> "
-    "<|quad_start|> <|quad_end|> <|vision_start|> <|vision_end|> <|vision_pad|> <|image_pad|> <|video_pad|> "
-    "<tool_call> </tool_call> <|fim_prefix|> <|fim_middle|> <|fim_suffix|> <|fim_pad|> <|repo_name|> <|file_sep|> "
-    "<tool_response> </tool_response> <think> </think>"
-).split()
-ADDITIONAL = SPECIAL_TOKENS[1:14]  # the rest are added tokens, but not special ones
+    "<|endoftext|>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<|object_ref_start|>",
+    "<|object_ref_end|>",
+    "<|box_start|>",
+    "<|box_end|>",
+    "<|quad_start|>",
+    "<|quad_end|>",
+    "<|vision_start|>",
+    "<|vision_end|>",
+    "<|vision_pad|>",
+    "<|image_pad|>",
+    "<|video_pad|>",
+    "<tool_call>",
+    "</tool_call>",
+    "<|fim_prefix|>",
+    "<|fim_middle|>",
+    "<|fim_suffix|>",
+    "<|fim_pad|>",
+    "<|repo_name|>",
+    "<|file_sep|>",
+    "<tool_response>",
+    "</tool_response>",
+    "<think>",
+    "</think>",
+)
+ADDITIONAL = [*SPECIAL_TOKENS[1:14]]  # the rest are added tokens, but not special ones
 TOKEN_ID = {token: 256 + index for index, token in enumerate(SPECIAL_TOKENS)}
 PAD, IM_START, IM_END = TOKEN_ID["<|endoftext|>"], TOKEN_ID["<|im_start|>"], TOKEN_ID["<|im_end|>"]
 IMAGE, IMAGE_BREAK, IMAGE_END = TOKEN_ID["<|image_pad|>"], TOKEN_ID["<|vision_pad|>"], TOKEN_ID["<|vision_end|>"]
@@ -183,7 +204,7 @@ def byte_symbols() -> list[str]:
 
 
 def _added(token: str) -> dict[str, Any]:
-    special = token == "<|endoftext|>" or token in ADDITIONAL
+    special = token in SPECIAL_TOKENS[:14]
     return {
         "content": token,
         "lstrip": False,
@@ -197,8 +218,10 @@ def _added(token: str) -> dict[str, Any]:
 def tokenizer() -> dict[str, Any]:
     """`tokenizer.json`: byte-level BPE without merges, so every byte of text is one token and its id is the byte."""
     byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+    # Qwen2's words. Without merges they change nothing, but a tokenizer of this family splits so.
     words = (
-        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     )
     return {
         "version": "1.0",
@@ -256,7 +279,7 @@ def tokenizer_config() -> dict[str, Any]:
 
 def small_files(sizes: Sizes) -> dict[str, bytes]:
     """Every file of the layout but the weights, by name."""
-    plain = {key: False for key in ("lstrip", "normalized", "rstrip", "single_word")}
+    plain = dict.fromkeys(("lstrip", "normalized", "rstrip", "single_word"), False)
     documents: dict[str, Any] = {
         "added_tokens.json": dict(sorted(TOKEN_ID.items())),
         "config.json": config(sizes),
@@ -284,7 +307,7 @@ def small_files(sizes: Sizes) -> dict[str, bytes]:
 
 
 def safetensors(tensors: Mapping[str, tuple[tuple[int, ...], bytes]]) -> bytes:
-    """A safetensors file of BF16 tensors, name -> (shape, little-endian bytes). Compact header, not padded, as published."""
+    """A safetensors file of BF16 tensors, name -> (shape, bytes); compact header without padding, as published."""
     header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     offset = 0
     for name in sorted(tensors):
@@ -306,7 +329,7 @@ def write_file(path: Path, data: bytes) -> None:
     temporary = path.with_name(path.name + ".part")
     temporary.write_bytes(data)
     temporary.chmod(0o644)
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def write(folder: Path, sizes: Sizes, tensors: Mapping[str, tuple[tuple[int, ...], bytes]]) -> str:

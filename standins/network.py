@@ -83,7 +83,9 @@ class VisionAttention(nn.Module):
 
     def forward(self, x: Tensor, angles: Tensor) -> Tensor:
         """[B, N, D] to [B, N, D]."""
-        q, k, v = (p(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = (
+            p(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj)
+        )
         out = F.scaled_dot_product_attention(rotate(q, angles), rotate(k, angles), v)
         result: Tensor = self.o_proj(out.transpose(1, 2).flatten(-2))
         return result
@@ -122,7 +124,7 @@ class VisionEncoder(nn.Module):
         rows, columns = patches.shape[-2:]
         x = self.ln_pre(patches.flatten(2).transpose(1, 2))
         angles = vision_angles(rows, columns, self.head_dim)
-        for layer in self.transformer["layers"]:  # type: ignore[union-attr]
+        for layer in self.transformer["layers"]:
             x = layer(x, angles)
         return x.unflatten(1, (rows, columns))
 
@@ -163,7 +165,9 @@ class TextAttention(nn.Module):
         `cache` holds keys and values of earlier tokens (empty: none); it is extended in place. The second result is
         None for first_text < 0.
         """
-        q, k, v = (p(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj))
+        q, k, v = (
+            p(x).unflatten(-1, (-1, self.head_dim)).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj)
+        )
         q, k = rotate(self.q_norm(q), angles), rotate(self.k_norm(k), angles)
         if cache:
             k, v = torch.cat((cache[0], k), dim=2), torch.cat((cache[1], v), dim=2)

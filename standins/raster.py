@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import pypdfium2
+import pypdfium2  # type: ignore[import-untyped]
 from PIL import Image
 
 from standins.checkpoint import IMAGE_MEAN, IMAGE_STD, LONGEST_EDGE

@@ -7,7 +7,8 @@ So it gets three aids, which are thrown away at the end and are no part of the c
 - one attention head of the third layer is told, by its loss, which image token holds the next character;
 - a head on that layer's input names the row and the column of the next character.
 
-Stages differ in the number of rows of the image. Seeds are fixed; the state is saved often, and training resumes from it.
+Stages differ in the number of rows of the image. Seeds are fixed. The state is saved often, and
+training resumes from it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -30,8 +32,8 @@ from standins.checkpoint import IM_END, PROMPT_AFTER, PROMPT_BEFORE, SPECIAL_TOK
 from standins.layout import COLUMNS, MARGIN_ROWS, ROWS
 from standins.network import Network, tensors
 from standins.pages import KINDS, generate
-from standins.raster import Atlas, darkness, normalise, render
 from standins.pdf import write_pdf
+from standins.raster import Atlas, darkness, normalise, render
 from standins.samples import BLANK, IGNORE, SMALLEST, Batch, Words, batch
 from standins.words import test_words
 
@@ -170,13 +172,13 @@ class Trainer:
         if state.exists():
             self.load(torch.load(state, weights_only=False))
 
-    def load(self, saved: dict[str, object]) -> None:
+    def load(self, saved: dict[str, Any]) -> None:
         """Continue from a saved state."""
-        self.network.load_state_dict(saved["network"])  # type: ignore[arg-type]
-        self.aids.load_state_dict(saved["aids"])  # type: ignore[arg-type]
-        self.optimizer.load_state_dict(saved["optimizer"])  # type: ignore[arg-type]
-        self.rng.setstate(saved["rng"])  # type: ignore[arg-type]
-        self.stage, self.step, self.total, self.seconds = saved["at"]  # type: ignore[misc]
+        self.network.load_state_dict(saved["network"])
+        self.aids.load_state_dict(saved["aids"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        self.rng.setstate(saved["rng"])
+        self.stage, self.step, self.total, self.seconds = saved["at"]
 
     def save(self) -> None:
         """Write the state, all or nothing."""
@@ -216,7 +218,7 @@ class Trainer:
             found = losses(self.network, self.aids, data, text=stage.name != "see")
             loss = sum((WEIGHTS[name] * value for name, value in found.items()), torch.tensor(0.0))
             self.optimizer.zero_grad(set_to_none=True)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             nn.utils.clip_grad_norm_(self.parameters, 1.0)
             for group in self.optimizer.param_groups:
                 group["lr"] = rate(stage, self.step)
