@@ -13,11 +13,10 @@ from standins.checkpoint import IM_END, PAD
 from standins.layout import COLUMNS, MARGIN_ROWS, Page
 from standins.pages import KINDS, generate
 from standins.raster import PHASES, Atlas, normalise
-from standins.words import is_test, train_words
+from standins.words import TrainWords
 
 BLANK = ord(" ")
 IGNORE = -100
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SMALLEST = {"plain": 1, "heading": 3, "table": 3, "heading+table": 5}  # text rows
 
 
@@ -32,21 +31,6 @@ class Batch:
     shown: Tensor  # [B, R*12, 2] the two characters in each image token
 
 
-class Words:
-    """Draws training words: mostly from the list, else random letters, never a word that tests may use."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng, self.listed = rng, train_words()
-
-    def __call__(self) -> str:
-        """One word of at most nine letters."""
-        if self.rng.random() < 0.6:
-            return self.rng.choice(self.listed)
-        while is_test(word := "".join(self.rng.choice(LETTERS) for _ in range(self.rng.randint(2, 8)))):
-            pass
-        return word
-
-
 def shown(page: Page, rows: int) -> np.ndarray:
     """[rows*12, 2]: the truth's characters at their places, <|im_end|> where the text ends, blank elsewhere."""
     cells = np.full((rows, COLUMNS), BLANK, dtype=np.int64)
@@ -55,7 +39,7 @@ def shown(page: Page, rows: int) -> np.ndarray:
     return cells.reshape(rows * COLUMNS // 2, 2)
 
 
-def batch(rng: random.Random, words: Words, atlas: Atlas, rows: int, size: int) -> Batch:
+def batch(rng: random.Random, words: TrainWords, atlas: Atlas, rows: int, size: int) -> Batch:
     """`size` random pages of `rows` rows (margin included), moved by up to 1.5 px, a little noise and contrast."""
     kinds = [kind for kind in KINDS if SMALLEST[kind] <= rows - MARGIN_ROWS]
     pages = [generate(rng, words, rng.choice(kinds), rows - MARGIN_ROWS) for _ in range(size)]

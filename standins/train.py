@@ -34,8 +34,8 @@ from standins.network import Network, tensors
 from standins.pages import KINDS, generate
 from standins.pdf import write_pdf
 from standins.raster import Atlas, darkness, normalise, render
-from standins.samples import BLANK, IGNORE, SMALLEST, Batch, Words, batch
-from standins.words import test_words
+from standins.samples import BLANK, IGNORE, SMALLEST, Batch, batch
+from standins.words import TrainWords, test_words
 
 AID_LAYER = 2
 SEED = 20
@@ -165,7 +165,7 @@ class Trainer:
         self.parameters = [*self.network.parameters(), *self.aids.parameters()]
         self.optimizer = torch.optim.AdamW(self.parameters, lr=1e-3, betas=(0.9, 0.98), weight_decay=0.01)
         self.rng = random.Random(SEED)  # noqa: S311
-        self.words, self.atlas = Words(self.rng), Atlas()
+        self.words, self.atlas = TrainWords(self.rng), Atlas()
         self.stage = self.step = self.total = 0
         self.seconds = 0.0
         self.state, self.log = state, log

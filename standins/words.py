@@ -15,6 +15,7 @@ ENGLISH = Path(__file__).with_name("english.txt").read_text(encoding="ascii").sp
 
 INVENTED = 6000
 _ONSETS = [*"bcdfghjklmnpqrstvwxyz", "br", "ch", "cl", "dr", "fl", "gr", "pl", "sh", "sk", "st", "th", "tr", "wh"]
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _VOWELS = [*"aeiou", "ai", "ea", "oo", "ou"]
 _CODAS = ["", "", "", "n", "r", "s", "t", "l", "m", "ck", "x", "nd", "p", "z", "g"]
 
@@ -46,3 +47,18 @@ def train_words() -> list[str]:
 def test_words() -> list[str]:
     """English words for tests (and no invented ones: test pages are to look like pages), sorted."""
     return sorted({word for word in ENGLISH if is_test(word)})
+
+
+class TrainWords:
+    """Draws training words: mostly from the list, else random letters, never a word that tests may use."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.listed = rng, train_words()
+
+    def __call__(self) -> str:
+        """One word of at most nine letters."""
+        if self.rng.random() < 0.6:
+            return self.rng.choice(self.listed)
+        while is_test(word := "".join(self.rng.choice(_LETTERS) for _ in range(self.rng.randint(2, 8)))):
+            pass
+        return word
