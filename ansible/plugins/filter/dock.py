@@ -5,9 +5,13 @@ Roles read facts, call one of these, and act on the answer. Nothing here touches
 
 from __future__ import annotations
 
+import hashlib
+import ipaddress
 import json
 import re
 from typing import Any
+
+PROJECT = "ascend-dock"  # the Compose project
 
 Numbers = tuple[int, ...]
 
@@ -86,7 +90,7 @@ def _answer(action: str, message: str, recipe: dict[str, Any] | None = None) -> 
     return {"action": action, "message": message, **({"recipe": recipe} if recipe else {})}
 
 
-def next_suite_sources(index_targets: str, suite: str, wanted: str) -> list[dict[str, str]]:
+def suite_sources(index_targets: str, suite: str, wanted: str) -> list[dict[str, str]]:
     """Sources of Debian suite `wanted`, derived from the machine's own sources of `suite`.
 
     `index_targets`: lines `origin|codename|component|repository URI` that apt itself printed, so one-line and deb822
@@ -103,6 +107,146 @@ def next_suite_sources(index_targets: str, suite: str, wanted: str) -> list[dict
     return list(found.values()) if has_main else []
 
 
+def images_plan(files: list[dict[str, Any]], inspected: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Which images are missing or made of something else than what lies in the repository now.
+
+    `files`: path and sha256 `checksum` of everything that images may be made of. `inspected`: output of
+    `docker image inspect`, or ''. `settings`: root, line, arch, target, models, base, foreign (engine image from
+    elsewhere, '' to build one), label.
+
+    Gives {base: the base image must be made, pull: engine image to pull or '', targets: bake targets in order,
+    inputs: bake target to digest of its inputs}.
+    """
+    present = _present(inspected, settings["label"])
+    inputs = _inputs(files, settings)
+    line, target = settings["line"], settings["target"]
+    tags = {name: f"ascend-dock/{name}:{line}-{target}" for name in settings["models"]} | {
+        "gateway": f"ascend-dock/gateway:{line}"
+    }
+    targets = [name for name, tag in tags.items() if present.get(tag) != inputs[name]]
+    on_engine = any(name != "gateway" for name in targets)
+    foreign = settings["foreign"]
+    if on_engine and not foreign and present.get(f"ascend-dock/engine-cpu:{line}") != inputs["engine-cpu"]:
+        targets.insert(0, "engine-cpu")
+    return {
+        "base": settings["base"] not in present and bool({"engine-cpu", "gateway"} & set(targets)),
+        "pull": foreign if on_engine and foreign and foreign not in present else "",
+        "targets": targets,
+        "inputs": inputs,
+    }
+
+
+def _present(inspected: str, label: str) -> dict[str, str]:
+    """Tag to the digest of inputs in its label ('' without a label)."""
+    images = json.loads(inspected) if inspected.strip().startswith("[") else []
+    return {
+        tag: ((image.get("Config") or {}).get("Labels") or {}).get(label, "")
+        for image in images
+        for tag in image.get("RepoTags") or []
+    }
+
+
+def _inputs(files: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, str]:
+    """Bake target to the digest of what it is made of; a model's contains its engine's, so a change is handed on."""
+    line, arch, target = settings["line"], settings["arch"], settings["target"]
+    sums = {str(file["path"]).removeprefix(settings["root"] + "/"): file["checksum"] for file in files}
+
+    def digest(*parts: str, **facts: str) -> str:
+        # A part that ends with a slash stands for the whole directory.
+        chosen = {path: sums[path] for path in sums for part in parts if path == part or part[-1] == "/" and path.startswith(part)}
+        text = json.dumps([chosen, facts], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    bake = "images/docker-bake.hcl"
+    requirements = f"ansible/lock/{line}.cpu-{arch}.txt"
+    result = {
+        "engine-cpu": digest(bake, "images/engine-cpu/", requirements, line=line, base=settings["base"]),
+        "gateway": digest(bake, "images/gateway/", line=line, base=settings["base"]),
+    }
+    engine = settings["foreign"] or result["engine-cpu"]
+    for model in settings["models"]:
+        serve = [f"models/{model}/serve.yaml", f"models/{model}/serve.{target}.yaml"]
+        result[model] = digest(bake, "images/Dockerfile", "images/merge_serve.py", *serve, engine=engine, target=target)
+    return result
+
+
+def weights_complete(found: list[dict[str, Any]], place: str, files: dict[str, Any]) -> bool:
+    """Whether a checkpoint lies in `place` whole: the marker is there, and every file has the manifest's size.
+
+    Sums are checked when files are placed; at each later run sizes do, because checkpoints are gigabytes.
+    """
+    sizes = {str(file["path"]).removeprefix(place + "/"): file.get("size") for file in found}
+    return "manifest.json" in sizes and all(sizes.get(f"ready/{name}") == entry["size"] for name, entry in files.items())
+
+
+VERDICTS = {0: "good", 1: "WRONG", 2: "not checked"}
+
+
+def result_table(results: list[dict[str, Any]], installation: dict[str, str]) -> list[str]:
+    """The lines that a run of site.yml ends with. `results`: one for each model, `item` and exit code `rc` of smoke."""
+    rows = [("model", "target", "URL", "key", "verdict")] + [
+        (result["item"], installation["target"], installation["url"], "cat state/keys/user", VERDICTS[min(result["rc"], 2)])
+        for result in results
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def disk_shortages(df: str, engine_action: str, plan: dict[str, Any], sizes: dict[str, float]) -> list[str]:
+    """What is short of space, one phrase for each file system; [] when all fits.
+
+    `df`: two lines "available bytes, mount point": of Docker's data, of the repository. `engine_action` and `plan`: as
+    engine_decision and images_plan gave them. `sizes`: GiB of each kind of thing. Needs on one file system add up.
+    """
+    named = {"engine-cpu": "engine", "gateway": "gateway"}
+    kinds = [named.get(target, "model") for target in plan["targets"]]
+    kinds += [kind for kind, wanted in (("base", plan["base"]), ("pulled", plan["pull"])) if wanted]
+    kinds += ["packages"] if engine_action == "install" else []
+    docker = (sum(sizes[kind] for kind in kinds), "Docker's images" + (" while they are built" if "engine" in kinds else ""))
+    total: dict[str, dict[str, Any]] = {}
+    for line, (gib, why) in zip(df.splitlines(), (docker, (sizes["state"], "state/")), strict=True):
+        available, mount = line.split(maxsplit=1)
+        entry = total.setdefault(mount, {"free": int(available) / 2**30, "gib": 0.0, "why": []})
+        entry["gib"] += gib
+        entry["why"] += [why] if gib else []
+    return [
+        f"{entry['free']:.1f} GiB free on {mount}, need {entry['gib']:g} GiB for {' and '.join(entry['why'])}"
+        for mount, entry in total.items()
+        if entry["free"] < entry["gib"]
+    ]
+
+
+def port_holder(proc_net_tcp: str, containers: str, address: str, port: int) -> str:
+    """Who else holds `port`; '' when it is free or held by this project's own gateway.
+
+    `proc_net_tcp`: /proc/net/tcp and tcp6. `containers`: lines `name|compose project|published ports` of docker ps.
+    """
+    wanted = ipaddress.ip_address(address)
+    ours = False
+    for line in containers.splitlines():
+        name, owner, ports = (line.split("|") + ["", ""])[:3]
+        if re.search(rf":{port}->", ports):
+            if owner != PROJECT:
+                return f"container {name}"
+            ours = True
+    if ours:
+        return ""
+    for line in proc_net_tcp.splitlines():
+        fields = line.split()
+        if len(fields) > 3 and fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+            other = _address(fields[1].rpartition(":")[0])
+            if other == wanted or other.is_unspecified or wanted.is_unspecified:
+                return f"a process that listens on {other}"
+    return ""
+
+
+def _address(words: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    """An address as /proc/net/tcp writes it: hexadecimal, each 32-bit word in the machine's (little-endian) order."""
+    data = b"".join(bytes.fromhex(words[start : start + 8])[::-1] for start in range(0, len(words), 8))
+    address = ipaddress.ip_address(data)
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 class FilterModule:
     """The functions above, by name, for use in plays."""
 
@@ -112,5 +256,10 @@ class FilterModule:
             "dock_target_of": target_of,
             "dock_server_of": server_of,
             "dock_engine_decision": engine_decision,
-            "dock_next_suite_sources": next_suite_sources,
+            "dock_suite_sources": suite_sources,
+            "dock_images_plan": images_plan,
+            "dock_weights_complete": weights_complete,
+            "dock_table": result_table,
+            "dock_disk_shortages": disk_shortages,
+            "dock_port_holder": port_holder,
         }
