@@ -70,7 +70,11 @@ class Transport(Protocol):
 
 
 class HttpTransport:
-    """Transport over HTTP with one kept-alive session."""
+    """Transport over HTTP, a connection for each request.
+
+    vLLM closes the connection after some errors without announcing it; a kept-alive one would then fail the next
+    request for a reason that is none of its own.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -80,7 +84,7 @@ class HttpTransport:
 
     def send(self, method: str, path: str, key: str | None, body: bytes | None) -> Reply:
         """See Transport.send."""
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": "application/json", "Connection": "close"}
         if key is not None:
             headers["Authorization"] = f"Bearer {key}"
         try:
@@ -178,6 +182,7 @@ def _cause(error: requests.RequestException) -> str:
         return f"no connection within {CONNECT_SECONDS} s"
     if isinstance(error, requests.Timeout):
         return f"silent for {READ_SECONDS} s"
-    if "refused" in str(error):
-        return "connection refused"
+    for words in ("refused", "reset", "closed", "resolve"):
+        if words in str(error):
+            return f"connection {words}" if words != "resolve" else "unknown host name"
     return type(error).__name__

@@ -70,11 +70,16 @@ def closing(outcome: Outcome) -> str:
     """The end of the terminal output: verdict, the page's text, where the report lies."""
     counts = [item.verdict for result in outcome.results for item in result.evidence]
     seconds = sum(result.seconds for result in outcome.results)
-    text = outcome.read if outcome.read is not None else "(the demo page could not be read)"
+    text = printable(outcome.read) if outcome.read is not None else "(the demo page could not be read)"
     return (
         f"\n{outcome.model}: {outcome.verdict}, {counts.count('pass')} of {len(counts)} good, {seconds:.1f} s\n\n"
         f"What the model read from the demo page:\n\n{textwrap.indent(text, '    ')}\n\nReport: {outcome.report}"
     )
+
+
+def printable(text: str) -> str:
+    """`text` without control characters but the line end: a model's output must not steer a terminal."""
+    return "".join(one if one == "\n" or one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 STYLE = """

@@ -25,6 +25,7 @@ def check(run: Run) -> Result:
     answer = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT))
     evidence = [_models(run), _image_chat(answer), *_streaming(run, answer), *_usage(run, answer), _text_chat(run)]
     evidence += [probe(run) for probe in REFUSALS]
+    evidence.append(_still_there(run))
     return Result("api", tuple(evidence))
 
 
@@ -128,6 +129,17 @@ def _text_chat(run: Run) -> Evidence:
         saw=_summary(reply),
         wanted="200 and a message",
         why="clients probe a server with a line of text",
+    )
+
+
+def _still_there(run: Run) -> Evidence:
+    reply = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT))
+    return judge(
+        "after the refusals",
+        reply.status == 200 and isinstance(_content(reply), str),
+        saw=_summary(reply),
+        wanted="200 and a message to the same page as before",
+        why="a bad request must not harm the next one",
     )
 
 
