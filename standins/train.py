@@ -57,11 +57,11 @@ class Stage:
 
 
 STAGES = (
-    Stage("see", (4,), (24,), 4000, 0.05),
-    Stage("line", (2,), (48,), 8000, 0.10),
-    Stage("lines", (4, 2), (24, 48), 8000, 0.06),
-    Stage("half", (8, 4, 2), (12, 24, 48), 8000, 0.04),
-    Stage("page", (16, 16, 8, 4), (8, 8, 16, 24), 6000, 0.0, 1e-3, True),
+    Stage("see", (4,), (24,), 2000, 0.05),
+    Stage("line", (2,), (48,), 3000, 0.10),
+    Stage("lines", (4, 2), (24, 48), 2000, 0.06),
+    Stage("half", (8, 4, 2), (12, 24, 48), 1500, 0.04),
+    Stage("page", (16, 16, 8, 4), (8, 8, 16, 24), 2500, 0.0, decay=True),
 )
 
 
@@ -235,7 +235,7 @@ class Trainer:
         pages, spent, saved, checked = 0, 0.0, time.monotonic(), time.monotonic()
         for stage, found, took in self.steps():
             for name, value in found.items():
-                smooth[name] = 0.98 * smooth.get(name, value) + 0.02 * value
+                smooth[name] = 0.95 * smooth.get(name, value) + 0.05 * value
             pages += stage.size[(self.step - 1) % len(stage.size)]
             spent += took
             if self.total % 100 == 0:
