@@ -51,7 +51,7 @@ def summarise(records: Sequence[Record], window: Window) -> dict[str, Any]:
     tokens = sum(k for record in records for c, k in zip(record.times, record.counts, strict=True) if window.holds(c))
     return {
         "schema": SCHEMA,
-        "verdict": verdict(records, finished),
+        "verdict": verdict(records, good),
         "window_s": window.length,
         "requests": {
             "sent": len(measured),
@@ -62,7 +62,7 @@ def summarise(records: Sequence[Record], window: Window) -> dict[str, Any]:
             "warmup_failed": sum(record.warmup and not record.ok and not record.cut for record in records),
         },
         "pages_finished_in_window": finished,
-        "pages_per_s": _ratio(finished, window.length),
+        "pages_per_s": _ratio(finished, window.length) if finished else None,
         "output_tokens_per_s": _ratio(tokens, window.length),
         "mean_concurrency": _ratio(sum(window.overlap(r.t0, r.end) for r in records), window.length),
         "ttft_ms": spread((value, 1) for value in map(ttft, good) if value is not None),
@@ -77,11 +77,11 @@ def summarise(records: Sequence[Record], window: Window) -> dict[str, Any]:
     }
 
 
-def verdict(records: Iterable[Record], finished: int) -> str:
-    """`fail` when any request failed, warm-up too; `void` when no page was finished in the window; else `pass`."""
+def verdict(records: Iterable[Record], good: Sequence[Record]) -> str:
+    """`fail` when any request failed, warm-up too; `void` when none of the window had an answer; else `pass`."""
     if any(not record.ok and not record.cut for record in records):
         return "fail"
-    return "pass" if finished else "void"
+    return "pass" if good else "void"
 
 
 def spread(values: Iterable[tuple[float, int]]) -> dict[str, float | int | None]:

@@ -46,7 +46,7 @@ def headline(summary: dict[str, Any]) -> str:
     reasons = {
         "pass": "pass",
         "fail": "FAIL: a request failed",
-        "void": "VOID: no page was finished inside the measuring window, do: give a longer -t",
+        "void": "VOID: no request of the measuring window was answered, do: give a longer -t",
     }
     return reasons[summary["verdict"]] + (" (interrupted)" if summary["interrupted"] else "")
 

@@ -1,0 +1,1 @@
+"""Speed against a peer, measured in the same run on the same machine: `python -m bench`."""
