@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -55,9 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     else:
         print(report.table(outcome.results))
         print(report.closing(outcome))
-    for item in (item for result in outcome.results for item in result.evidence):
-        if item.verdict == "could-not-run":
-            print(f"{item.name}: {item.saw}", file=sys.stderr)
+    _say_reasons(outcome, also_failures=options.json)
     return EXIT_CODES[outcome.verdict]
 
 
@@ -150,9 +149,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _say_reasons(outcome: report.Outcome, *, also_failures: bool) -> None:
+    """One line on stderr for what could not be checked; the table tells failures already, so only JSON needs those."""
+    for result in outcome.results:
+        for item in result.evidence:
+            if item.verdict == "could-not-run":
+                _say(f"{item.name}: {item.saw}")
+            elif item.verdict == "fail" and also_failures:
+                _say(f"{result.check}, {item.name}: saw {item.saw}, wanted {item.wanted}")
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends the run quietly
     sys.exit(main())

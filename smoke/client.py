@@ -58,7 +58,7 @@ class Reply:
         """
         for line in self.body.split(b"\n"):
             if line.startswith(b"data:"):
-                yield line[5:].strip().decode("utf-8")
+                yield line[5:].strip().decode("utf-8", "replace")
 
 
 class Transport(Protocol):
@@ -140,16 +140,16 @@ class Server:
         try:
             choice = data["choices"][0]
             return Reading(
-                text=choice["message"]["content"] or "",
-                ids=tuple(choice["token_ids"]),
-                prompt_ids=tuple(data["prompt_token_ids"]),
-                finish_reason=choice["finish_reason"],
-                usage=data["usage"],
+                text=str(choice["message"]["content"] or ""),
+                ids=tuple(map(int, choice["token_ids"])),
+                prompt_ids=tuple(map(int, data["prompt_token_ids"])),
+                finish_reason=str(choice["finish_reason"]),
+                usage=dict(data["usage"]),
             )
-        except (KeyError, IndexError, TypeError) as error:
+        except (KeyError, IndexError, TypeError, ValueError) as error:
             raise Unreachable(
-                f"found a chat completion without {error}, need one with token ids (vLLM's return_token_ids), "
-                "do: serve the model with the bundle's engine"
+                f"found a chat completion that cannot be used ({type(error).__name__}: {error}), need one with text, "
+                "token ids (vLLM's return_token_ids) and usage, do: serve the model with the bundle's engine"
             ) from None
 
 

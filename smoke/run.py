@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dock.catalog import Model
-from dock.errors import DockError, InputError, SettingsError
+from dock.errors import DockError, InputError
 from dock.pages import Page, chat_body, load_pages
 from smoke.checkpoint import Checkpoint
 from smoke.client import Reading, Server
@@ -91,15 +91,6 @@ def run_checks(run: Run, checks: dict[str, Check]) -> list[Result]:
             result = Result(name, (not_run(name, error),))
         results.append(Result(name, result.evidence, time.monotonic() - started))
     return results
-
-
-def no_checkpoint(reason: str) -> Callable[[], Any]:
-    """Stands for what only the serving machine has; raises when a check asks for it."""
-
-    def refuse() -> Any:
-        raise SettingsError(reason)
-
-    return refuse
 
 
 def baseline_pages(plan: dict[str, Any], corpus: Corpus, path: Path) -> list[Page]:

@@ -21,15 +21,18 @@ SHAPE = "OpenAI's error object"
 
 
 def check(run: Run) -> Result:
-    """All sub-checks; one answer (the demo page, unstreamed) is shared by those that compare with it."""
+    """All probes; one answer (the demo page, unstreamed) is shared by those that compare with it."""
     answer = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT))
-    evidence = [_models(run), _image_chat(answer), *_streaming(run, answer), *_usage(run, answer), _text_chat(run)]
-    evidence += [probe(run) for probe in REFUSALS]
-    evidence.append(_still_there(run))
+    evidence = [_image_chat(answer), *_streaming(run, answer)]
+    for name, probe in PROBES.items():
+        try:
+            evidence.append(probe(run, answer))
+        except DockError as error:
+            evidence.append(not_run(name, error))
     return Result("api", tuple(evidence))
 
 
-def _models(run: Run) -> Evidence:
+def _models(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.models()
     rows = reply.json().get("data") if reply.status == 200 else None
     names = [row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
@@ -86,42 +89,32 @@ def _streaming(run: Run, answer: Reply) -> list[Evidence]:
     ]
 
 
-def _usage(run: Run, answer: Reply) -> list[Evidence]:
-    """The counts are those of the ids; image tokens are those of the page's size."""
+def _usage_counts(run: Run, answer: Reply) -> Evidence:
     reading = run.operator.read(run.body(DEMO_PAGE, max_tokens=SHORT, return_token_ids=True))
     ids = [len(reading.prompt_ids), len(reading.ids), len(reading.prompt_ids) + len(reading.ids)]
-    evidence = [
-        judge(
-            "usage counts",
-            _counts(_usage_of(answer)) == _counts(reading.usage) == ids,
-            saw=f"{_counts(_usage_of(answer))}, with ids asked for {_counts(reading.usage)}",
-            wanted=f"{ids} (prompt, completion, total), the number of ids",
-            why="bills and load figures rest on them",
-        )
-    ]
-    page = run.corpus.pages[DEMO_PAGE]
-    try:
-        checkpoint = run.checkpoint()
-        wanted, saw = (
-            checkpoint.image_tokens(page.width, page.height),
-            reading.prompt_ids.count(checkpoint.image_token_id()),
-        )
-    except DockError as error:
-        return [*evidence, not_run("image tokens", error)]
-    text, limit = len(reading.prompt_ids) - saw, run.plan["limits"]["frame_tokens"]
-    return [
-        *evidence,
-        judge(
-            "image tokens",
-            saw == wanted and 0 < text <= limit,
-            saw=f"{saw} image tokens and {text} others",
-            wanted=f"{wanted} for {page.width}x{page.height} px and at most {limit} others",
-            why="another grid, or tokens put between the rows, changes what the model sees",
-        ),
-    ]
+    return judge(
+        "usage counts",
+        _counts(_usage_of(answer)) == _counts(reading.usage) == ids,
+        saw=f"{_counts(_usage_of(answer))}, with ids asked for {_counts(reading.usage)}",
+        wanted=f"{ids} (prompt, completion, total), the number of ids",
+        why="bills and load figures rest on them",
+    )
 
 
-def _text_chat(run: Run) -> Evidence:
+def _image_tokens(run: Run, _answer: Reply) -> Evidence:
+    page, checkpoint, limit = run.corpus.pages[DEMO_PAGE], run.checkpoint(), run.plan["limits"]["frame_tokens"]
+    ids = run.operator.read(run.body(DEMO_PAGE, max_tokens=1, return_token_ids=True)).prompt_ids
+    wanted, saw = checkpoint.image_tokens(page.width, page.height), ids.count(checkpoint.image_token_id())
+    return judge(
+        "image tokens",
+        saw == wanted and 0 < len(ids) - saw <= limit,
+        saw=f"{saw} image tokens and {len(ids) - saw} others",
+        wanted=f"{wanted} for {page.width}x{page.height} px and at most {limit} others",
+        why="another grid, or tokens put between the rows, changes what the model sees",
+    )
+
+
+def _text_chat(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.chat(_request(run, [{"type": "text", "text": "Hello"}]))
     return judge(
         "text-only chat",
@@ -132,7 +125,7 @@ def _text_chat(run: Run) -> Evidence:
     )
 
 
-def _still_there(run: Run) -> Evidence:
+def _still_there(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT))
     return judge(
         "after the refusals",
@@ -143,49 +136,54 @@ def _still_there(run: Run) -> Evidence:
     )
 
 
-def _two_images(run: Run) -> Evidence:
+def _two_images(run: Run, _answer: Reply) -> Evidence:
     part = _image(run.corpus.pages[DEMO_PAGE].data)
     return _refused(
         "two images", run.user.chat(_request(run, [part, part])), {400}, "one page a request is the limit set"
     )
 
 
-def _no_key(run: Run) -> Evidence:
+def _no_key(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.transport.send("GET", "/v1/models", None, None)
     return _refused("no key", reply, {401}, "nobody gets in without a key")
 
 
-def _wrong_key(run: Run) -> Evidence:
+def _wrong_key(run: Run, _answer: Reply) -> Evidence:
     stranger = Server(run.user.transport, "wrong-" + "0" * 32)
     return _refused("wrong key", stranger.chat(_request(run, "Hello")), {401}, "a guessed key is no key")
 
 
-def _unknown_model(run: Run) -> Evidence:
+def _unknown_model(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.chat(_request(run, "Hello", model="no-such-model"))
     return _refused("unknown model", reply, {404}, "a mistyped name must not reach another model")
 
 
-def _truncated_image(run: Run) -> Evidence:
+def _truncated_image(run: Run, _answer: Reply) -> Evidence:
     data = run.corpus.pages[DEMO_PAGE].data
     reply = run.user.chat(_request(run, [_image(data[: len(data) // 2])]))
     return _refused("truncated image", reply, CLIENT_ERRORS, "the fault is the client's, and its message says so")
 
 
-def _no_image(run: Run) -> Evidence:
+def _no_image(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.chat(_request(run, [_image(b"this is no image")]))
     return _refused("not an image", reply, CLIENT_ERRORS, "the fault is the client's, and its message says so")
 
 
 CLIENT_ERRORS = {400, 413, 415, 422}
 
-REFUSALS: tuple[Callable[[Run], Evidence], ...] = (
-    _two_images,
-    _no_key,
-    _wrong_key,
-    _unknown_model,
-    _truncated_image,
-    _no_image,
-)
+PROBES: dict[str, Callable[[Run, Reply], Evidence]] = {
+    "models list": _models,
+    "usage counts": _usage_counts,
+    "image tokens": _image_tokens,
+    "text-only chat": _text_chat,
+    "two images": _two_images,
+    "no key": _no_key,
+    "wrong key": _wrong_key,
+    "unknown model": _unknown_model,
+    "truncated image": _truncated_image,
+    "not an image": _no_image,
+    "after the refusals": _still_there,  # last, as its name says
+}
 
 
 def _refused(name: str, reply: Reply, wanted: set[int], why: str) -> Evidence:
@@ -221,24 +219,28 @@ def _parse(event: str) -> dict[str, Any] | None:
 
 
 def _delta(chunk: dict[str, Any]) -> str:
-    return "".join(choice.get("delta", {}).get("content") or "" for choice in chunk.get("choices", []))
+    try:
+        return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
+    except (AttributeError, KeyError, TypeError):
+        return ""
 
 
 def _content(reply: Reply) -> str | None:
     data = _parse(reply.body.decode("utf-8", "replace")) or {}
     try:
-        content: str | None = data["choices"][0]["message"]["content"]
+        content = data["choices"][0]["message"]["content"]
     except (KeyError, IndexError, TypeError):
         return None
-    return content
+    return content if isinstance(content, str) else None
 
 
-def _usage_of(reply: Reply) -> dict[str, Any] | None:
+def _usage_of(reply: Reply) -> Any:
     return (_parse(reply.body.decode("utf-8", "replace")) or {}).get("usage")
 
 
-def _counts(usage: dict[str, Any] | None) -> list[int | None]:
-    return [(usage or {}).get(f"{name}_tokens") for name in ("prompt", "completion", "total")]
+def _counts(usage: Any) -> list[Any]:
+    known = usage if isinstance(usage, dict) else {}
+    return [known.get(f"{name}_tokens") for name in ("prompt", "completion", "total")]
 
 
 def _summary(reply: Reply) -> str:

@@ -63,15 +63,16 @@ def test_quick_takes_seconds_and_shows_what_was_read(full):
 
 @pytest.fixture
 def tampered_baseline(stack):
-    """The newest stored baseline with its fifth id replaced; put back afterwards."""
+    """Every stored baseline with the fifth id of page 1 replaced; put back afterwards."""
     folder = stack.models_dir / "lightonocr" / stack.revision("lightonocr") / "baseline"
-    path = max(folder.glob("*.json"), key=lambda one: one.stat().st_mtime)
-    before = path.read_text(encoding="utf-8")
-    data = json.loads(before)
-    data["pages"][0]["ids"][4] = 0
-    path.write_text(json.dumps(data), encoding="utf-8")
-    yield path
-    path.write_text(before, encoding="utf-8")
+    before = {path: path.read_text(encoding="utf-8") for path in folder.glob("*.json")}
+    for path, text in before.items():
+        data = json.loads(text)
+        data["pages"][0]["ids"][4] = 0
+        path.write_text(json.dumps(data), encoding="utf-8")
+    yield
+    for path, text in before.items():
+        path.write_text(text, encoding="utf-8")
 
 
 @pytest.mark.usefixtures("full", "tampered_baseline")

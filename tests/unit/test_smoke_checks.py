@@ -102,6 +102,16 @@ def test_api_catches_one_wrong_answer(checkpoint, name):
     assert bad(result)[name] == "fail"
 
 
+def test_api_catches_a_server_that_falls_over_a_bad_image(checkpoint):
+    broken = []
+
+    def fault(_path, request, reply):
+        broken.extend([1] * (b"cannot identify" in reply.body))
+        return error(500, "engine dead") if broken and reply.status == 200 and is_image(request) else reply
+
+    assert bad(api.check(make_run(fake_server(fault), checkpoint))) == {"after the refusals": "fail"}
+
+
 @pytest.mark.parametrize(
     "reply",
     [
@@ -204,6 +214,25 @@ def test_tokens_fails_when_the_checkpoint_does_not_fit_its_class(checkpoint):
     assert bad(tokens.check(run)) == {"baseline": "fail"}
 
 
+GARBAGE = [
+    Reply(200, "text/html", b"<h1>It works</h1>"),
+    Reply(200, "application/json", b"\xff{"),
+    Reply(200, "text/event-stream", b"data: \xff\n\ndata: [1]\n\ndata: [DONE]\n\n"),
+    as_json(200, []),
+    as_json(200, {}),
+    as_json(200, {"data": [1, {}], "choices": None, "usage": [1]}),
+    as_json(200, {"choices": [{"message": None}], "usage": None}),
+    as_json(200, {"choices": [{"message": {"content": 5}, "token_ids": ["x"], "finish_reason": None}], "usage": {}}),
+    as_events([json.dumps({"choices": [None], "usage": 3}), "5", "[DONE]"]),
+]
+
+
+@pytest.mark.parametrize("reply", GARBAGE)
+def test_garbage_is_never_a_pass_and_never_a_traceback(checkpoint, reply):
+    results = run_checks(make_run(fake_server(lambda *_a: reply), checkpoint), CHECKS)
+    assert "pass" not in [result.verdict for result in results]
+
+
 def test_a_check_that_cannot_run_is_reported_and_the_others_go_on(checkpoint):
     class Dead:
         def send(self, *_arguments):
@@ -215,3 +244,8 @@ def test_a_check_that_cannot_run_is_reported_and_the_others_go_on(checkpoint):
     )
     assert {result.check: result.verdict for result in results} == dict.fromkeys(CHECKS, "could-not-run")
     assert results[2].evidence[0].saw == "found no answer"
+
+
+def test_every_piece_of_the_contract_has_a_fault_that_breaks_it(checkpoint):
+    names = {item.name for item in api.check(make_run(fake_server(), checkpoint)).evidence}
+    assert names == {*API_FAULTS, "after the refusals"}

@@ -69,6 +69,13 @@ def test_one_wrong_answer_is_exit_1(monkeypatch, capsys):
     assert "lightonocr: fail, " in capsys.readouterr().out
 
 
+def test_with_json_a_failure_is_also_a_line_on_stderr(monkeypatch, capsys):
+    """site.yml shows the last line of stderr."""
+    serve(monkeypatch, fake_server(texts=["nonsense", "nonsense"]))
+    assert cli.main(["lightonocr", "--only", "ocr", "--json"]) == 1
+    assert capsys.readouterr().err.splitlines()[-1].startswith("ocr, character error rate: saw ")
+
+
 def test_only_runs_one_check(capsys):
     assert cli.main(["lightonocr", "--only", "determinism", "--json"]) == 0
     assert [one["check"] for one in json.loads(capsys.readouterr().out)["checks"]] == ["determinism"]

@@ -85,7 +85,7 @@ def test_read_gives_text_and_ids():
 @pytest.mark.parametrize("missing", ["choices", "prompt_token_ids", "usage"])
 def test_read_of_an_answer_without_its_parts_is_refused(missing):
     data = {key: value for key, value in GOOD.items() if key != missing}
-    with pytest.raises(Unreachable, match="found a chat completion without"):
+    with pytest.raises(Unreachable, match="found a chat completion that cannot be used"):
         Server(Always(as_json(200, data)), "k").read(b"{}")
 
 
