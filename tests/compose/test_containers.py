@@ -82,7 +82,8 @@ def npu_root(tmp_path: Path) -> Path:
     (tmp_path / "dev").mkdir()
     for name in NODES:
         node = tmp_path / "dev" / name
-        os.mknod(node, stat.S_IFCHR | 0o660, os.makedev(1, 3))
+        os.mknod(node, stat.S_IFCHR, os.makedev(1, 3))
+        node.chmod(0o660)
         os.chown(node, 4321, 4321)
     for name in ("usr/local/Ascend/driver/lib64", "usr/local/dcmi", "usr/local/bin", "etc"):
         (tmp_path / name).mkdir(parents=True)
