@@ -136,6 +136,24 @@ def _still_there(run: Run, _answer: Reply) -> Evidence:
     )
 
 
+def _logprobs(run: Run, _answer: Reply) -> Evidence:
+    """One entry for each token, each with the alternatives asked for."""
+    reply = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT, logprobs=True, top_logprobs=2))
+    try:
+        entries = reply.json()["choices"][0]["logprobs"]["content"]
+        counts = [len(entry["top_logprobs"]) for entry in entries]
+        good = len(counts) == reply.json()["usage"]["completion_tokens"] > 0 and min(counts) >= 2
+    except (DockError, KeyError, IndexError, TypeError):
+        counts, good = [], False
+    return judge(
+        "logprobs",
+        reply.status == 200 and good,
+        saw=f"{len(counts)} entries" if counts else _summary(reply),
+        wanted="200, and for each token its logprob with 2 alternatives",
+        why="an engine that must compile something for them may lack the compiler",
+    )
+
+
 def _two_images(run: Run, _answer: Reply) -> Evidence:
     part = _image(run.corpus.pages[DEMO_PAGE].data)
     return _refused(
@@ -176,6 +194,7 @@ PROBES: dict[str, Callable[[Run, Reply], Evidence]] = {
     "usage counts": _usage_counts,
     "image tokens": _image_tokens,
     "text-only chat": _text_chat,
+    "logprobs": _logprobs,
     "two images": _two_images,
     "no key": _no_key,
     "wrong key": _wrong_key,

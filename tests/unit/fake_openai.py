@@ -75,6 +75,9 @@ class FakeServer:
         message = {"role": "assistant", "content": text}
         choice: dict[str, Any] = {"index": 0, "message": message, "finish_reason": finish}
         data: dict[str, Any] = {"choices": [choice], "usage": usage}
+        if request.get("logprobs"):
+            alternatives = [{"token": "x", "logprob": -1.0}] * request["top_logprobs"]
+            choice["logprobs"] = {"content": [{"token": "x", "logprob": -0.5, "top_logprobs": alternatives}] * len(ids)}
         if request.get("return_token_ids"):
             choice["token_ids"], data["prompt_token_ids"] = ids, prompt
         return as_json(200, data)

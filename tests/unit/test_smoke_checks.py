@@ -83,6 +83,7 @@ API_FAULTS = {
     "text-only chat": when(
         lambda _p, request, _r: "messages" in request and not is_image(request), lambda _reply: error(400, "no text")
     ),
+    "logprobs": edit(lambda data: data["choices"][0].get("logprobs", {"content": [0]})["content"].pop()),
     "two images": status(400),
     "no key": when(lambda _p, request, _r: request["key"] is None, lambda _reply: as_json(200, {"data": []})),
     "wrong key": when(
