@@ -33,7 +33,8 @@ def to_record(
     return Record(
         user=ticket.user,
         page=ticket.page,
-        request_id=ticket.request_id,
+        # A gateway may give its own id to a request; it is then the one that the server's logs show.
+        request_id=exchange.headers.get("x-request-id", ticket.request_id),
         t0=exchange.sent,
         end=exchange.ended,
         warmup=ticket.warmup,

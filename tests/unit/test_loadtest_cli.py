@@ -85,7 +85,7 @@ def test_headless_run(here: Installation, server: str) -> None:
     assert summary["requests"]["failed"] == summary["miscounted"] == 0
     assert summary["output_tokens_per_page"] == 10
     assert summary["output_tokens_per_s"] == pytest.approx(10 * summary["pages_per_s"], rel=0.1)
-    assert summary["setup"]["workload"]["max_tokens"] == 1024  # the stand-in's
+    assert summary["setup"]["workload"]["max_tokens"] == 512  # the stand-in's
     shown = next(line for line in last_table.splitlines() if "output token" in line)
     assert float(shown.split("|")[-1].split()[0]) == pytest.approx(summary["output_tokens_per_s"], rel=0.05)
     assert f"{summary['requests']['ok']} ok, 0 failed" in done.stdout

@@ -178,3 +178,8 @@ def test_outcome_of_an_exchange(done: Exchange, fault: str, failure: str, tokens
     record = to_record(done, TICKET, fault)
     assert (record.failure, record.tokens, record.status) == (failure, tokens, done.status)
     assert (record.t0, record.end, record.user, record.page, record.request_id) == (1.0, 3.0, 1, "p", "id")
+
+
+def test_request_id_of_the_server_wins() -> None:
+    """A gateway that gives ids of its own writes these into its log."""
+    assert to_record(exchange(200, SSE | {"x-request-id": "theirs"}, STREAM), TICKET).request_id == "theirs"

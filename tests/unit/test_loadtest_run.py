@@ -209,7 +209,7 @@ def test_answers_fit_the_served_context() -> None:
 def test_stand_in_has_its_own_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LIGHTONOCR_REVISION", raising=False)
     model = catalog.find("lightonocr")
-    assert load_config(model, Settings({"LIGHTONOCR_REVISION": "standin-1"}))["max_tokens"] == 1024
+    assert load_config(model, Settings({"LIGHTONOCR_REVISION": "standin-1"}))["max_tokens"] == 512
     assert load_config(model, Settings({}))["max_tokens"] == 4096
     assert "standin" not in load_config(model, Settings({}))
 
