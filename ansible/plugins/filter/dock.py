@@ -11,8 +11,6 @@ import json
 import re
 from typing import Any
 
-PROJECT = "ascend-dock"  # the Compose project
-
 Numbers = tuple[int, ...]
 
 
@@ -107,6 +105,11 @@ def suite_sources(index_targets: str, suite: str, wanted: str) -> list[dict[str,
     return list(found.values()) if has_main else []
 
 
+def new_packages(simulation: str) -> list[str]:
+    """Packages that `apt-get install --simulate` would newly install; an upgrade has its old version in brackets."""
+    return re.findall(r"^Inst (\S+) \((?!.*\] \()", simulation, flags=re.MULTILINE)
+
+
 def images_plan(files: list[dict[str, Any]], inspected: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Which images are missing or made of something else than what lies in the repository now.
 
@@ -170,6 +173,18 @@ def _inputs(files: list[dict[str, Any]], settings: dict[str, Any]) -> dict[str, 
     return result
 
 
+def weights_faults(sums: list[dict[str, Any]], files: dict[str, Any]) -> list[str]:
+    """What is wrong with a source of weights. `sums`: stat results with sha256; `files`: the manifest's."""
+    faults = []
+    for entry in sums:
+        name, stat = entry["item"], entry["stat"]
+        if not stat["exists"]:
+            faults.append(f"{name} missing")
+        elif stat["checksum"] != files[name]["sha256"] or stat["size"] != files[name]["size"]:
+            faults.append(f"{name} damaged (sha256 {stat['checksum'][:12]}, need {files[name]['sha256'][:12]})")
+    return faults
+
+
 def weights_complete(found: list[dict[str, Any]], place: str, files: dict[str, Any]) -> bool:
     """Whether a checkpoint lies in `place` whole: the marker is there, and every file has the manifest's size.
 
@@ -182,11 +197,30 @@ def weights_complete(found: list[dict[str, Any]], place: str, files: dict[str, A
 VERDICTS = {0: "good", 1: "WRONG", 2: "not checked"}
 
 
-def result_table(results: list[dict[str, Any]], installation: dict[str, str]) -> list[str]:
-    """The lines that a run of site.yml ends with. `results`: one for each model, `item` and exit code `rc` of smoke."""
+def verdicts(results: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """{model, verdict, why} for each run of smoke: its `item`, exit code `rc`, `stdout` (one JSON document), `stderr`."""
+    return [
+        {"model": run["item"], "verdict": VERDICTS[min(run["rc"], 2)], "why": _why(run) if run["rc"] else ""}
+        for run in results
+    ]
+
+
+def _why(run: dict[str, Any]) -> str:
+    try:
+        checks = json.loads(run["stdout"])["checks"]
+    except (json.JSONDecodeError, KeyError):
+        lines = str(run.get("stderr") or run.get("msg") or "").strip().splitlines()
+        return lines[-1] if lines else f"exit code {run['rc']}"
+    bad = [item for check in checks for item in check["evidence"] if item["verdict"] != "pass"]
+    return "; ".join(f"{item['name']}: {item['saw']}" for item in bad)
+
+
+def result_table(found: list[dict[str, str]], env: str) -> list[str]:
+    """The lines that a run of site.yml ends with. `found`: of `verdicts`. `env`: text of .env."""
+    values = dict(line.split("=", 1) for line in env.splitlines() if "=" in line and not line.startswith("#"))
     rows = [("model", "target", "URL", "key", "verdict")] + [
-        (result["item"], installation["target"], installation["url"], "cat state/keys/user", VERDICTS[min(result["rc"], 2)])
-        for result in results
+        (entry["model"], values["TARGET"], values["DOCK_URL"], f"cat {values['KEYS_DIR']}/user", entry["verdict"])
+        for entry in found
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(5)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -216,18 +250,18 @@ def disk_shortages(df: str, engine_action: str, plan: dict[str, Any], sizes: dic
     ]
 
 
-def port_holder(proc_net_tcp: str, containers: str, address: str, port: int) -> str:
+def port_holder(proc_net_tcp: str, containers: str, address: str, port: int, project: str) -> str:
     """Who else holds `port`; '' when it is free or held by this project's own gateway.
 
-    `proc_net_tcp`: /proc/net/tcp and tcp6. `containers`: lines `name|compose project|published ports` of docker ps.
+    `proc_net_tcp`: /proc/net/tcp and tcp6. `containers`: JSON lines of `docker ps --format json`.
     """
     wanted = ipaddress.ip_address(address)
     ours = False
     for line in containers.splitlines():
-        name, owner, ports = (line.split("|") + ["", ""])[:3]
-        if re.search(rf":{port}->", ports):
-            if owner != PROJECT:
-                return f"container {name}"
+        container = json.loads(line)
+        if re.search(rf":{port}->", container["Ports"]):
+            if f"com.docker.compose.project={project}" not in container["Labels"].split(","):
+                return f"container {container['Names']}"
             ours = True
     if ours:
         return ""
@@ -257,8 +291,11 @@ class FilterModule:
             "dock_server_of": server_of,
             "dock_engine_decision": engine_decision,
             "dock_suite_sources": suite_sources,
+            "dock_new_packages": new_packages,
             "dock_images_plan": images_plan,
+            "dock_weights_faults": weights_faults,
             "dock_weights_complete": weights_complete,
+            "dock_verdicts": verdicts,
             "dock_table": result_table,
             "dock_disk_shortages": disk_shortages,
             "dock_port_holder": port_holder,
