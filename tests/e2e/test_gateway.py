@@ -151,8 +151,16 @@ def test_body_limit(stack: Settings, size: int, passes: bool) -> None:
 
 
 def test_broken_json_is_refused_as_json(stack: Settings) -> None:
-    """No model can be found in it."""
-    assert_error(post(stack, "/v1/chat/completions", b'{"model": "lightonocr"'), 404, "model_not_found")
+    """The name is found where it stands, and the engine says what is wrong with the rest."""
+    answer = post(stack, "/v1/chat/completions", b'{"model": "lightonocr"')
+    assert answer.status_code == 400
+    assert "JSON decode error" in answer.json()["error"]["message"]
+
+
+def test_text_about_a_refused_field_passes(stack: Settings) -> None:
+    """Only a field is refused, not a message that quotes one."""
+    body = CHAT | {"messages": [{"role": "user", "content": 'what is "chat_template": "x" and "prompt_logprobs": 1?'}]}
+    assert post(stack, "/v1/chat/completions", body).status_code == 200
 
 
 def test_events_pass_one_by_one(stack: Settings) -> None:
