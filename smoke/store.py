@@ -21,6 +21,7 @@ from smoke.checkpoint import Checkpoint
 from smoke.compare import PageBaseline, noise_floor
 
 SCHEMA = 1
+CODE = ("baseline.py", "reference.py")  # what runs in the image; changed code computes anew
 
 Json = dict[str, Any]
 Progress = Callable[[str], None]
@@ -53,12 +54,13 @@ class Store:
     def baseline(self, spec: Json, max_tokens: int, pages: list[Page]) -> Baseline:
         """The baseline of `pages`, from disk when its key matches, else computed now (minutes for a large model).
 
-        The key covers the checkpoint's bytes, the versions of the libraries in the image, `spec`, `max_tokens` and
-        the pages' bytes. Raises BaselineRefusedError, SettingsError (no Docker, no image, not writable) or InputError
-        (a stored file that is none).
+        The key covers the checkpoint's bytes, the code that runs in the image, the versions of its libraries, `spec`,
+        `max_tokens` and the pages' bytes. Raises BaselineRefusedError, SettingsError (no Docker, no image, not
+        writable) or InputError (a stored file that is none).
         """
         made = {
             "schema": SCHEMA,
+            "code": [hashlib.sha256((ROOT / "smoke" / name).read_bytes()).hexdigest() for name in CODE],
             "checkpoint": self.checkpoint.digests(),
             "versions": self._run(["--versions"], "")["versions"],
             "spec": spec,
@@ -112,9 +114,14 @@ class Store:
                 errors.seek(0)
                 said = errors.read().strip().splitlines() or [f"exit code {process.returncode}"]
                 raise SettingsError(
-                    f"found that {self.image} cannot compute the baseline ({said[-1].strip()}), "
+                    f"found that {self.image} cannot compute the baseline ({_cause(said)}), "
                     "need the image and a running Docker, do: ansible-playbook site.yml"
                 )
+
+
+def _cause(lines: list[str]) -> str:
+    """The line that says what went wrong: docker's own error, which hints follow, or a traceback's last line."""
+    return next((line for line in lines if line.startswith("docker:")), lines[-1]).strip()
 
 
 def docker_command(image: str, ready: Path) -> list[str]:
@@ -123,7 +130,19 @@ def docker_command(image: str, ready: Path) -> list[str]:
     The image's entry point stays in place (CANN's sets paths that torch needs).
     """
     return [
-        *["docker", "run", "--rm", "--init", "--interactive", "--network", "none", "--user", "1000:1000"],
+        *[
+            "docker",
+            "run",
+            "--pull",
+            "never",
+            "--rm",
+            "--init",
+            "--interactive",
+            "--network",
+            "none",
+            "--user",
+            "1000:1000",
+        ],
         *["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--tmpfs", "/tmp"],  # noqa: S108
         *["--volume", f"{ready.resolve()}:/model:ro", "--volume", f"{ROOT / 'smoke'}:/opt/dock/smoke:ro"],
         *["--workdir", "/opt/dock", "--env", "HOME=/tmp", "--env", "USER=dock", "--env", "HF_HUB_OFFLINE=1"],

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dock.errors import DockError
+from smoke import answers
 from smoke.client import Reply, Server
 from smoke.result import Evidence, Result, judge, not_run
 from smoke.run import DEMO_PAGE, Run
@@ -48,8 +49,8 @@ def _models(run: Run, _answer: Reply) -> Evidence:
 def _image_chat(answer: Reply) -> Evidence:
     return judge(
         "image chat",
-        answer.status == 200 and isinstance(_content(answer), str),
-        saw=_summary(answer),
+        answer.status == 200 and isinstance(answers.content(answer), str),
+        saw=answers.summary(answer),
         wanted="200 and a message",
         why="a page is sent as one image without text",
     )
@@ -59,9 +60,9 @@ def _streaming(run: Run, answer: Reply) -> list[Evidence]:
     """Events, [DONE] and usage of the same request streamed; its text and counts are the unstreamed answer's."""
     reply = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT, stream=True, stream_options={"include_usage": True}))
     events = list(reply.events())
-    chunks = [chunk for chunk in map(_parse, events[:-1]) if chunk is not None]
+    chunks = [chunk for chunk in map(answers.parse, events[:-1]) if chunk is not None]
     last = events[-1][:20] if events else None
-    text = "".join(_delta(chunk) for chunk in chunks)
+    text = "".join(answers.delta(chunk) for chunk in chunks)
     usage = next((chunk["usage"] for chunk in reversed(chunks) if chunk.get("usage")), None)
     whole = reply.status == 200 and len(chunks) == len(events) - 1 >= 2
     return [
@@ -74,16 +75,16 @@ def _streaming(run: Run, answer: Reply) -> list[Evidence]:
         ),
         judge(
             "streamed text",
-            whole and text == _content(answer),
-            saw=f"{len(text)} characters, {'equal' if text == _content(answer) else 'different'}",
+            whole and text == answers.content(answer),
+            saw=f"{len(text)} characters, {'equal' if text == answers.content(answer) else 'different'}",
             wanted="the text of the same request without streaming",
             why="both ways are one greedy answer",
         ),
         judge(
             "streamed usage",
-            usage is not None and _counts(usage) == _counts(_usage_of(answer)),
-            saw=_counts(usage),
-            wanted=_counts(_usage_of(answer)),
+            usage is not None and answers.counts(usage) == answers.counts(answers.usage(answer)),
+            saw=answers.counts(usage),
+            wanted=answers.counts(answers.usage(answer)),
             why="tokens are counted by the server, because one event is not one token",
         ),
     ]
@@ -94,8 +95,8 @@ def _usage_counts(run: Run, answer: Reply) -> Evidence:
     ids = [len(reading.prompt_ids), len(reading.ids), len(reading.prompt_ids) + len(reading.ids)]
     return judge(
         "usage counts",
-        _counts(_usage_of(answer)) == _counts(reading.usage) == ids,
-        saw=f"{_counts(_usage_of(answer))}, with ids asked for {_counts(reading.usage)}",
+        answers.counts(answers.usage(answer)) == answers.counts(reading.usage) == ids,
+        saw=f"{answers.counts(answers.usage(answer))}, with ids asked for {answers.counts(reading.usage)}",
         wanted=f"{ids} (prompt, completion, total), the number of ids",
         why="bills and load figures rest on them",
     )
@@ -118,8 +119,8 @@ def _text_chat(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.chat(_request(run, [{"type": "text", "text": "Hello"}]))
     return judge(
         "text-only chat",
-        reply.status == 200 and isinstance(_content(reply), str),
-        saw=_summary(reply),
+        reply.status == 200 and isinstance(answers.content(reply), str),
+        saw=answers.summary(reply),
         wanted="200 and a message",
         why="clients probe a server with a line of text",
     )
@@ -129,8 +130,8 @@ def _still_there(run: Run, _answer: Reply) -> Evidence:
     reply = run.user.chat(run.body(DEMO_PAGE, max_tokens=SHORT))
     return judge(
         "after the refusals",
-        reply.status == 200 and isinstance(_content(reply), str),
-        saw=_summary(reply),
+        reply.status == 200 and isinstance(answers.content(reply), str),
+        saw=answers.summary(reply),
         wanted="200 and a message to the same page as before",
         why="a bad request must not harm the next one",
     )
@@ -148,7 +149,7 @@ def _logprobs(run: Run, _answer: Reply) -> Evidence:
     return judge(
         "logprobs",
         reply.status == 200 and good,
-        saw=f"{len(counts)} entries" if counts else _summary(reply),
+        saw=f"{len(counts)} entries" if counts else answers.summary(reply),
         wanted="200, and for each token its logprob with 2 alternatives",
         why="an engine that must compile something for them may lack the compiler",
     )
@@ -211,7 +212,7 @@ def _refused(name: str, reply: Reply, wanted: set[int], why: str) -> Evidence:
     return judge(
         name,
         reply.status in wanted and error is not None,
-        saw=_summary(reply),
+        saw=answers.summary(reply),
         wanted=f"{numbers} with {SHAPE}",
         why=why,
     )
@@ -227,47 +228,3 @@ def _image(data: bytes) -> dict[str, Any]:
         "type": "image_url",
         "image_url": {"url": "data:image/png;base64," + base64.b64encode(data).decode("ascii")},
     }
-
-
-def _parse(event: str) -> dict[str, Any] | None:
-    try:
-        data = json.loads(event)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def _delta(chunk: dict[str, Any]) -> str:
-    try:
-        return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
-    except (AttributeError, KeyError, TypeError):
-        return ""
-
-
-def _content(reply: Reply) -> str | None:
-    data = _parse(reply.body.decode("utf-8", "replace")) or {}
-    try:
-        content = data["choices"][0]["message"]["content"]
-    except (KeyError, IndexError, TypeError):
-        return None
-    return content if isinstance(content, str) else None
-
-
-def _usage_of(reply: Reply) -> Any:
-    return (_parse(reply.body.decode("utf-8", "replace")) or {}).get("usage")
-
-
-def _counts(usage: Any) -> list[Any]:
-    known = usage if isinstance(usage, dict) else {}
-    return [known.get(f"{name}_tokens") for name in ("prompt", "completion", "total")]
-
-
-def _summary(reply: Reply) -> str:
-    """Status, and what the answer says: the error's message, else the start of the text."""
-    error = reply.error()
-    if error:
-        return f"status {reply.status}: {' '.join(error['message'].split())[:160]}"
-    text = _content(reply)
-    if text is None:
-        return f"status {reply.status}, {reply.kind}: {reply.body[:60].decode('utf-8', 'replace')!r}"
-    return f"status {reply.status}, {len(text)} characters"

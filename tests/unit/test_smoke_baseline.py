@@ -1,11 +1,11 @@
-"""smoke.baseline without torch: renaming, and that no tensor may be missing or left over."""
+"""smoke.reference without torch: renaming, and that no tensor may be missing or left over."""
 
 import subprocess
 import sys
 
 import pytest
 
-from smoke.baseline import BaselineError, rename, require_complete
+from smoke.reference import BaselineError, rename, require_complete
 
 RULES = {"model.vision_encoder.": "model.vision_tower.", "model.vision_projection.": "model.multi_modal_projector."}
 NOTHING = {"missing_keys": [], "unexpected_keys": [], "mismatched_keys": []}

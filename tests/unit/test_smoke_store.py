@@ -88,8 +88,15 @@ def test_a_refusal_by_the_image_is_one_line_and_leaves_no_file(place):
 
 
 def test_an_image_that_fails_is_one_line(place):
-    (place / "docker.py").write_text("import sys; sys.exit('docker: no such image')")
+    said = "docker: no such image\\nRun 'docker run --help' for more"
+    (place / "docker.py").write_text(f'import sys; sys.exit("{said}")')
     with pytest.raises(SettingsError, match=r"image:1 cannot compute the baseline \(docker: no such image\)"):
+        ask(place)
+
+
+def test_a_traceback_in_the_image_is_its_last_line(place):
+    (place / "docker.py").write_text("raise RuntimeError('wrong size')")
+    with pytest.raises(SettingsError, match=r"cannot compute the baseline \(RuntimeError: wrong size\)"):
         ask(place)
 
 
