@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 import time
 from dataclasses import dataclass
@@ -12,14 +11,12 @@ import torch
 
 from dock.text import corpus_cer
 from standins.baseline import load
-from standins.layout import Page
-from standins.pages import KINDS, generate
+from standins.pages import KINDS
 from standins.pdf import write_pdf
-from standins.raster import PX_TO_PT, render
-from standins.words import test_words
+from standins.raster import render
+from standins.testset import test_set
 
 GOAL = 0.05
-SEED = 2601
 BATCH = 4  # transformers runs the images of a batch as one sequence: quadratic in this number
 
 
@@ -31,14 +28,6 @@ class Score:
     pages: int
     cer: float
     exact: int  # pages read without any error, line breaks included
-
-
-def test_set(count: int, seed: int = SEED) -> tuple[list[Page], list[tuple[float, float]]]:
-    """`count` pages of test words, the kinds in turn, and their shifts (up to 1 px of the shrunk page), in pt."""
-    rng, words = random.Random(seed), test_words()  # noqa: S311  (reproducible data, not a secret)
-    pages = [generate(rng, lambda: rng.choice(words), KINDS[index % len(KINDS)]) for index in range(count)]
-    shifts = [(rng.uniform(-PX_TO_PT, PX_TO_PT), rng.uniform(-PX_TO_PT, PX_TO_PT)) for _ in pages]
-    return pages, shifts
 
 
 def evaluate(folder: Path, count: int, *, bf16: bool) -> list[Score]:
