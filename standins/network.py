@@ -28,7 +28,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Any shape [..., size]."""
-        return F.rms_norm(x, (x.shape[-1],), self.weight, self.eps)
+        return F.rms_norm(x, (x.shape[-1],), self.weight.to(x.dtype), self.eps)
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:
@@ -38,10 +38,10 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
-def text_angles(length: int, head_dim: int, start: int = 0) -> Tensor:
-    """[length, head_dim/2] for positions start, start+1, ..."""
+def text_angles(positions: Tensor, head_dim: int) -> Tensor:
+    """[T] to [T, head_dim/2]."""
     frequencies = TEXT_THETA ** -(torch.arange(0, head_dim, 2) / head_dim)
-    return torch.outer(torch.arange(start, start + length).float(), frequencies)
+    return torch.outer(positions.float(), frequencies)
 
 
 def vision_angles(rows: int, columns: int, head_dim: int) -> Tensor:
@@ -176,7 +176,7 @@ class TextAttention(nn.Module):
         out = F.scaled_dot_product_attention(q, keys, values, is_causal=q.shape[2] == k.shape[2] and q.shape[2] > 1)
         pointer = None
         if first_text >= 0:
-            scores = q[:, 0, first_text:] @ k[:, 0].transpose(1, 2) / self.head_dim**0.5
+            scores = (q[:, 0, first_text:] @ k[:, 0].transpose(1, 2)).float() / self.head_dim**0.5
             hidden = torch.ones(scores.shape[1:], dtype=torch.bool).triu(first_text + 1)
             pointer = scores.masked_fill(hidden, float("-inf")).log_softmax(-1)
         return self.o_proj(out.transpose(1, 2).flatten(-2)), pointer
@@ -247,15 +247,20 @@ class Network(nn.Module):
         return module
 
     def read(
-        self, x: Tensor, caches: list[list[Tensor]] | None = None, aid: int = -1, first_text: int = -1
+        self,
+        x: Tensor,
+        positions: Tensor,
+        caches: list[list[Tensor]] | None = None,
+        aid: int = -1,
+        first_text: int = -1,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Hidden states after the last norm [B, T, D]; pointer attention of layer `aid`, and that layer's input.
 
+        `positions` [T] are the tokens' places in the sequence, from 0.
         `caches` (one list for each layer) makes the call continue an earlier one.
         """
         caches = caches if caches is not None else [[] for _ in self.text.layers]
-        start = caches[0][0].shape[2] if caches[0] else 0
-        angles = text_angles(x.shape[1], self.text.head_dim, start)
+        angles = text_angles(positions, self.text.head_dim)
         pointer = entering = None
         for index, layer in enumerate(self.text.layers):
             if index == aid:

@@ -1,11 +1,13 @@
 """Trains the LightOnOCR stand-in on CPU cores, in stages from small images to whole pages.
 
 A decoder that is shown whole pages from the start learns nothing for hours: it can neither see letters nor find them.
-So it gets three aids, which are thrown away at the end and are no part of the checkpoint:
+So it gets four aids, which are thrown away at the end and are no part of the checkpoint:
 
 - a head that names the two characters in each image token, straight from the projector;
 - one attention head of the third layer is told, by its loss, which image token holds the next character;
-- a head on that layer's input names the row and the column of the next character.
+- a head on that layer's input names the row and the column of the next character;
+- small images are the top rows of a page, and what follows them has the positions that it has on a whole page, so that
+  what is learned on few rows stays true on many.
 
 Stages differ in the number of rows of the image. Seeds are fixed. The state is saved often, and
 training resumes from it.
@@ -40,7 +42,7 @@ from standins.words import TrainWords, test_words
 AID_LAYER = 2
 SEED = 20
 SAVE_EVERY_S = 120.0
-CHECK_EVERY_S = 300.0
+CHECK_EVERY_S = 400.0
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,9 @@ class Stage:
 STAGES = (
     Stage("see", (4,), (24,), 2000, 0.05),
     Stage("line", (2,), (48,), 3000, 0.10),
-    Stage("lines", (4, 2), (24, 48), 2000, 0.06),
-    Stage("half", (8, 4, 2), (12, 24, 48), 1500, 0.04),
-    Stage("page", (16, 16, 8, 4), (8, 8, 16, 24), 2500, 0.0, decay=True),
+    Stage("lines", (4, 2), (24, 48), 2000, 0.10),
+    Stage("half", (8, 4), (12, 24), 1500, 0.08),
+    Stage("page", (16, 16, 8, 4), (8, 8, 12, 24), 1500, 0.0, decay=True),
 )
 
 
@@ -94,25 +96,33 @@ def prompt(network: Network, image: Tensor) -> Tensor:
     return torch.cat((before, image, after), dim=1)
 
 
+def positions(rows: int, length: int) -> Tensor:
+    """Positions [length] of a sequence with an image of `rows` rows: after the image as if it had all 16."""
+    image_end = len(BEFORE) + rows * COLUMNS // 2
+    gap = (ROWS - rows) * COLUMNS // 2
+    return torch.cat((torch.arange(image_end), torch.arange(image_end + gap, length + gap)))
+
+
 def losses(network: Network, aids: Aids, data: Batch, *, text: bool) -> dict[str, Tensor]:
     """Mean losses: `shown`, and with `text` also `text`, `pointer`, `place`."""
     image = network.see(data.pixels)
     guess = aids.shown(image).unflatten(-1, (2, -1)).flatten(0, 2)
     label = data.shown.flatten()
     weight = torch.where(label == BLANK, 0.1, 1.0)
-    found = {"shown": (F.cross_entropy(guess, label, reduction="none") * weight).sum() / weight.sum()}
+    found = {"shown": (F.cross_entropy(guess.float(), label, reduction="none") * weight).sum() / weight.sum()}
     if not text:
         return found
     x = torch.cat((prompt(network, image), network.embed(data.ids[:, :-1])), dim=1)
     start = x.shape[1] - data.ids.shape[1]
-    hidden, pointer, entering = network.read(x, aid=AID_LAYER, first_text=start)
+    places = positions(data.pixels.shape[2] // 28, x.shape[1])
+    hidden, pointer, entering = network.read(x, places, aid=AID_LAYER, first_text=start)
     assert pointer is not None and entering is not None  # noqa: S101  (for the type checker)
     real = data.targets != IGNORE
-    found["text"] = F.cross_entropy(network.logits(hidden[:, start:][real]), data.targets[real])
+    found["text"] = F.cross_entropy(network.logits(hidden[:, start:][real]).float(), data.targets[real])
     row, column = data.places[real].unbind(-1)
     token = len(BEFORE) + row * (COLUMNS // 2) + column // 2
     found["pointer"] = -pointer[real].gather(1, token[:, None]).mean()
-    place = aids.place(entering[:, start:][real])
+    place = aids.place(entering[:, start:][real]).float()
     found["place"] = F.cross_entropy(place[:, :ROWS], row) + F.cross_entropy(place[:, ROWS:], column)
     return found
 
@@ -124,10 +134,12 @@ WEIGHTS = {"shown": 1.0, "text": 1.0, "pointer": 0.3, "place": 0.1}
 def greedy(network: Network, pixels: Tensor, limit: int = 330) -> list[str]:
     """Greedy transcription of [B, 3, H, W]."""
     caches: list[list[Tensor]] = [[] for _ in network.text.layers]
-    hidden, _, _ = network.read(prompt(network, network.see(pixels)), caches)
+    asked = prompt(network, network.see(pixels))
+    places = positions(pixels.shape[2] // 28, asked.shape[1] + limit)
+    hidden, _, _ = network.read(asked, places[: asked.shape[1]], caches)
     out: list[list[int]] = [[] for _ in range(len(pixels))]
     done = [False] * len(pixels)
-    for _ in range(limit):
+    for at in range(asked.shape[1], asked.shape[1] + limit):
         chosen = network.logits(hidden[:, -1]).argmax(-1)
         for index, token in enumerate(chosen.tolist()):
             done[index] = done[index] or token == IM_END
@@ -135,7 +147,7 @@ def greedy(network: Network, pixels: Tensor, limit: int = 330) -> list[str]:
                 out[index].append(token)
         if all(done):
             break
-        hidden, _, _ = network.read(network.embed(chosen)[:, None], caches)
+        hidden, _, _ = network.read(network.embed(chosen)[:, None], places[at : at + 1], caches)
     return [bytes(token for token in ids if token < 256).decode(errors="replace") for ids in out]
 
 
@@ -215,7 +227,8 @@ class Trainer:
             began = time.monotonic()
             turn = self.step % len(stage.rows)
             data = batch(self.rng, self.words, self.atlas, stage.rows[turn], stage.size[turn])
-            found = losses(self.network, self.aids, data, text=stage.name != "see")
+            with torch.autocast("cpu", torch.bfloat16):
+                found = losses(self.network, self.aids, data, text=stage.name != "see")
             loss = sum((WEIGHTS[name] * value for name, value in found.items()), torch.tensor(0.0))
             self.optimizer.zero_grad(set_to_none=True)
             loss.backward()
