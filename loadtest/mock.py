@@ -81,6 +81,8 @@ class Mock:
         for i in range(last):
             # Against the start and not the last event, so that delays do not add up.
             await asyncio.sleep(max(0.0, start + plan.ttft + i * plan.gap - time.monotonic()))
+            if writer.is_closing():
+                raise ConnectionResetError
             finish = "stop" if i == plan.tokens - 1 else None
             _event(writer, _chunk(model, {"content": TEXT}, token_ids=[i], finish_reason=finish), stamp=True)
         if last == plan.tokens:

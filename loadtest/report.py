@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from dock.errors import InputError
 from loadtest.options import Options
 from loadtest.page import to_html
 from loadtest.records import Record
@@ -38,6 +39,16 @@ def save(options: Options, name: str, summary: dict[str, Any], records: Sequence
     if options.summary is not None:
         _replace(options.summary, document)
     return folder
+
+
+def check_places(options: Options) -> None:
+    """Raise InputError where a report could not be written: found out before the run, not after it."""
+    for option, wanted in (("--reports", options.reports), ("--summary", options.summary and options.summary.parent)):
+        if wanted is None:
+            continue
+        there = next(folder for folder in (wanted.absolute(), *wanted.absolute().parents) if folder.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            raise InputError(f"found {there} no writable directory, need one for {option} {wanted}")
 
 
 def environment_facts() -> dict[str, Any]:

@@ -7,6 +7,7 @@ greenlet and before the web page or a user starts, and ends the process there: o
 from __future__ import annotations
 
 import logging
+import signal
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import gevent
 from locust.env import Environment
 from locust.event import Events
 
@@ -24,7 +26,7 @@ from loadtest.live import LiveRows, use_fine_buckets
 from loadtest.options import Options, add_options, refuse_workers
 from loadtest.preflight import Target, check_models, first_answer
 from loadtest.records import ttft
-from loadtest.report import environment_facts, save
+from loadtest.report import check_places, environment_facts, save
 from loadtest.run import Run
 from loadtest.summary import EXIT_CODES, summarise
 from loadtest.table import render
@@ -84,6 +86,7 @@ class Session:
         except KeyboardInterrupt:
             sys.stderr.write("interrupted before the run\n")
             sys.exit(130)
+        _interrupt_main_greenlet_only()
 
     def _on_test_start(self, environment: Environment, **_: Any) -> None:
         self.run = self._summary = None
@@ -140,6 +143,7 @@ class Session:
         if self._prepared_for == (options, environment.host):
             return
         self._prepared_for = None
+        check_places(options)
         installed = settings.load()
         model = catalog.find(options.model)
         environment.host = environment.host or installed.url
@@ -162,6 +166,19 @@ class Session:
             "run_time_s": parsed.run_time,
             **environment_facts(),
         }
+
+
+def _interrupt_main_greenlet_only() -> None:
+    """Ctrl-C raises where Locust waits for it.
+
+    By default it raises in whichever greenlet happens to run, and a traceback of that one is printed on the way.
+    """
+    main, loop = gevent.getcurrent(), gevent.get_hub().loop
+
+    def throw() -> None:
+        loop.run_callback(main.throw, KeyboardInterrupt)
+
+    gevent.signal_handler(signal.SIGINT, throw)
 
 
 def _parsed(environment: Environment) -> Namespace:

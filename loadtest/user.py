@@ -16,6 +16,7 @@ from loadtest.preflight import describe
 from loadtest.records import CUT
 
 if TYPE_CHECKING:
+    from loadtest.run import Run
     from loadtest.session import Session
 
 PAUSE_AFTER_FAILURE = 1.0  # s; a server that refuses at once must not be asked a thousand times a second
@@ -26,24 +27,25 @@ class StreamUser(User):
 
     abstract = True
     session: ClassVar[Session]
+    _run: Run | None = None
 
     def on_start(self) -> None:
         """Join the run that Locust has just started."""
-        run = self.session.run
-        if run is None:
-            raise StopUser("no run to join: its preparation failed")
-        self._run = run
-        self._number = run.join()
-        self._connection = Connection(self.session.target.endpoint)
+        self._run = self.session.run
+        if self._run is not None:
+            self._number = self._run.join()
+            self._connection = Connection(self.session.target.endpoint)
 
     def on_stop(self) -> None:
         """Give the connection back."""
-        if hasattr(self, "_connection"):
+        if self._run is not None:
             self._connection.close()
 
     @task
     def ask(self) -> None:
         """One request, one record."""
+        if self._run is None:  # its preparation failed, which the session has said
+            raise StopUser
         item = self._run.next_item()
         headers = self.session.target.headers()
         head = self._connection.endpoint.head("POST", PATH, len(item.body), headers)

@@ -168,10 +168,11 @@ def refused_port() -> str:
         (["--host", "SERVER", "--pages", "FOLDER/text.pdf"], "that is no PDF, PNG or JPEG"),
         (["--host", "SERVER", "--model", "gpt"], "error: found no model 'gpt', need one of: "),
         (["--host", "SERVER", "--max-tokens", "many"], "error: found --max-tokens many, need a whole number"),
+        (["--host", "SERVER", "--reports", "FOLDER/wrong/x"], "no writable directory, need one for --reports"),
         (["--host", "https://x"], "error: found 'https://x', need http://host:port"),
         (["--host", "SERVER", "--processes", "2"], "need one process"),
     ],
-    ids=["stopped", "key", "key-file", "no-file", "no-pdf", "model", "number", "https", "processes"],
+    ids=["stopped", "key", "key-file", "no-file", "no-pdf", "model", "number", "reports", "https", "processes"],
 )
 def test_bad_input_is_one_line_and_exit_2(here: Installation, server: str, arguments: list[str], words: str) -> None:
     (here.folder / "wrong").write_text("other\n")
@@ -195,7 +196,10 @@ def test_model_that_the_server_has_not(here: Installation) -> None:
 
 
 def test_web_page(here: Installation, server: str) -> None:
-    """The rows are in the statistics that the page draws; stopping there writes a report; the process ends clean."""
+    """The rows are in the statistics that the page draws; stopping there writes a report; the process ends clean.
+
+    A mistake in the form is told in the page's log and can be corrected there.
+    """
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -212,6 +216,12 @@ def test_web_page(here: Installation, server: str) -> None:
         page = wait_for(base + "/")
         assert "max_tokens" in page
         assert "key_file" not in page
+        bad = {"user_count": 2, "spawn_rate": 10, "host": server, "pages": "/nowhere.pdf"}
+        assert json.loads(fetch(base + "/swarm", bad))["success"] is True
+        time.sleep(1)
+        assert "no run: found no /nowhere.pdf" in fetch(base + "/logs")
+        assert "Aggregated" in fetch(base + "/stats/requests")
+        fetch(base + "/stop", {})
         form = {"user_count": 2, "spawn_rate": 10, "host": server, "pages": str(here.page), "max_tokens": "9"}
         assert json.loads(fetch(base + "/swarm", form))["success"] is True
         time.sleep(3)
