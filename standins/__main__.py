@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
             raise InputError(
                 f"found no training state {options.state}, need one, do: python -m standins train lightonocr"
             )
-        revision = train.export(options.state, home / "standin")
+        revision = train.export(options.state, home / "standin", home / "standin.log")
     print(f"wrote {home / 'standin'}, revision {revision}")
     return 0
 

@@ -63,7 +63,7 @@ STAGES = (
     Stage("line", (2,), (48,), 3000, 0.10),
     Stage("lines", (4, 2), (24, 48), 2000, 0.10),
     Stage("half", (8, 4), (12, 24), 1500, 0.08),
-    Stage("page", (16, 16, 8, 4), (8, 8, 12, 24), 1500, 0.0, decay=True),
+    Stage("page", (16, 16, 16, 8), (8, 8, 8, 12), 1200, 0.0, decay=True),
 )
 
 
@@ -267,11 +267,15 @@ class Trainer:
                 saved = time.monotonic()
 
 
-def export(state: Path, folder: Path) -> str:
-    """Write the checkpoint of a saved training state; returns its revision."""
+def export(state: Path, folder: Path, log: Path) -> str:
+    """Write the checkpoint of a saved training state and say so in the log; returns its revision."""
+    saved = torch.load(state, weights_only=False)
     network = Network(Sizes())
-    network.load_state_dict(torch.load(state, weights_only=False)["network"])
-    return checkpoint.write(folder, Sizes(), tensors(network))
+    network.load_state_dict(saved["network"])
+    revision = checkpoint.write(folder, Sizes(), tensors(network))
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"{saved['at'][2]} written as revision {revision}\n")
+    return revision
 
 
 def untrained(folder: Path) -> str:
