@@ -29,7 +29,7 @@ from smoke.checkpoint import Checkpoint
 from smoke.checks import api, determinism, ocr, tokens
 from smoke.client import HttpTransport, Server, check_key
 from smoke.result import EXIT_CODES
-from smoke.run import DEMO_PAGE, Check, Run, baseline_pages, load_corpus, run_checks
+from smoke.run import DEMO_PAGE, Check, Run, baseline_pages, load_corpus, require_plan, run_checks
 from smoke.store import Baseline, Store, write_atomically
 
 CHECKS: dict[str, Check] = {
@@ -64,6 +64,7 @@ def verify(options: argparse.Namespace) -> report.Outcome:
     """Run the checks against the server and write both reports; DockError when nothing can be checked at all."""
     model = catalog.find(options.model)
     plan = model.read("smoke")
+    require_plan(plan, model.folder / "smoke.yaml")
     installation = settings.load()
     url = (options.url or installation.url).rstrip("/").removesuffix("/v1")
     user, operator = _keys(installation, options.key_file)

@@ -19,6 +19,24 @@ from smoke.store import Baseline
 
 DEMO_PAGE = 0  # index of the page that --quick reads and that is shown at the end
 
+# What smoke.yaml must hold, by dotted name.
+PLAN: dict[str, type] = {
+    "pages": str,
+    "truths": str,
+    "max_tokens": int,
+    "sampling": dict,
+    "limits.cer": float,
+    "limits.repetition": int,
+    "limits.frame_tokens": int,
+    "limits.repeats": int,
+    "baseline.pages": list,
+    "baseline.class": str,
+    "baseline.rename": dict,
+    "baseline.processor": str,
+    "baseline.image_grid": int,
+    "baseline.drop_tokens": list,
+}
+
 Check = Callable[["Run"], Result]
 
 
@@ -64,6 +82,18 @@ class Run:
     def read_again(self, index: int) -> Reading:
         """The same request, sent anew."""
         return self.operator.read(self.body(index, return_token_ids=True))
+
+
+def require_plan(plan: dict[str, Any], path: Path) -> None:
+    """Raise InputError unless `plan`, read from `path`, holds everything in PLAN."""
+    for name, kind in PLAN.items():
+        value: Any = plan
+        for part in name.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        if not isinstance(value, kind):
+            raise InputError(
+                f"found {value!r} as {name} in {path}, need a value of type {kind.__name__}, do: correct it"
+            )
 
 
 def load_corpus(model: Model, plan: dict[str, Any]) -> Corpus:
