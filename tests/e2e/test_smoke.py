@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -49,15 +48,11 @@ def test_the_report_lies_where_the_output_says(full):
     assert json.loads((ROOT / document["report"]).with_suffix(".json").read_text(encoding="utf-8")) == document
 
 
-def test_quick_takes_seconds_and_shows_what_was_read(full):
-    """With the baseline at hand; at most 15 s. The faster of two runs counts: other work on the machine is no fault."""
-    seconds = []
-    for _ in range(2):
-        started = time.monotonic()
-        code, out, err = smoke("lightonocr", "--quick")
-        seconds.append(time.monotonic() - started)
-        assert code == 0, out + err
-    assert min(seconds) < 15
+def test_quick_shows_what_was_read(full):
+    """The demo's form: the text of the page and the place of the report; the baseline at hand is not computed again."""
+    code, out, err = smoke("lightonocr", "--quick")
+    assert code == 0, out + err
+    assert "float32 page" not in err
     first = json.loads(full[1])["read"].splitlines()[0]
     assert "What the model read from the demo page:" in out
     assert f"    {first}" in out
