@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -87,3 +88,25 @@ def test_a_configuration_that_haproxy_refuses_replaces_nothing() -> None:
     assert_refused(finished, "a gateway configuration that HAProxy refuses", "haproxy.cfg:")
     assert CONFIG.read_text() == before
     assert play("site.yml", "--check").changed == 0
+
+
+LITTLE = {"preflight_disk_gib": dict.fromkeys(("packages", "base", "engine", "pulled", "model", "gateway", "state"), 0)}
+
+
+@pytest.mark.usefixtures("stack")
+@pytest.mark.parametrize(
+    ("variables", "words"),
+    [
+        ({"images_engine_base": "127.0.0.1:9/nobody/engine:1"}, ["127.0.0.1:9/nobody/engine:1", "images_engine_base"]),
+        ({"images_base": "nobody/base:1"}, ["no image nobody/base:1"]),
+    ],
+    ids=["an engine that no registry gives", "a base that is not here"],
+)
+def test_images_that_cannot_be_had_are_refused(variables: dict[str, str], words: list[str]) -> None:
+    """Nothing is built or changed; a registry that does not answer is given up on within 10 s."""
+    begin = time.monotonic()
+    finished = play("site.yml", "--tags", "images", variables=LITTLE | variables)
+    assert_refused(finished, *words)
+    usual = time.monotonic()
+    assert play("site.yml", "--tags", "images", variables=LITTLE).changed == 0
+    assert usual - begin < time.monotonic() - usual + 10
