@@ -12,26 +12,24 @@ from typing import Any
 from bench.core import Question, Result, alternate, judge
 from dock.errors import DockError
 
-USERS = 32
+USERS = 64  # 3,200 tokens/s: enough that a reader's own work gets in the way of its time stamps
 SECONDS = 5
 TIMEOUT = 60
 
 
 def bench_client(runs: int) -> list[Result]:
-    """CPU per token of both, and how far both are off in TTFT. Goal: nowhere worse than the peer."""
+    """CPU per token of both, and how far both are off at worst in ITL. Goal: nowhere worse than the peer.
+
+    The median errors of both are near 0.1 ms, which is the noise of the machine; the tail is where they differ.
+    """
     with mock() as port:
         ours, peers = alternate(runs, lambda: probe("own", port), lambda: probe("http-user", port))
-    questions = {
-        "cpu_s_per_1000_tokens": Question("client-cpu", "CPU s / 1k tokens", "Locust HttpUser", 1.0),
-        "ttft_error_ms": Question("client-ttft-error", "ms, median", "Locust HttpUser", 1.0),
-    }
-    return [judge(question, column(ours, key), column(peers, key)) for key, question in questions.items()]
-
-
-def column(results: list[dict[str, Any]], key: str) -> list[float]:
-    """One figure of each run; the median where it has quantiles."""
-    values = [result[key] for result in results]
-    return [value["p50"] if isinstance(value, dict) else value for value in values]
+    cpu = Question("client-cpu", "CPU s / 1k tokens", "Locust HttpUser", 1.0)
+    itl = Question("client-itl-error", "ms, p99", "Locust HttpUser", 1.0)
+    return [
+        judge(cpu, [run["cpu_s_per_1000_tokens"] for run in ours], [run["cpu_s_per_1000_tokens"] for run in peers]),
+        judge(itl, [run["itl_error_ms"]["p99"] for run in ours], [run["itl_error_ms"]["p99"] for run in peers]),
+    ]
 
 
 @contextmanager
