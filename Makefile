@@ -6,7 +6,7 @@ bin := .venv/bin
 demo:
 	scripts/bootstrap
 	$(bin)/ansible-playbook site.yml
-	$(bin)/locust -f loadtest/ocr.py --headless -u 2 -r 2 -t 10s
+	$(bin)/locust -f loadtest/ocr.py --headless -u 2 -r 2 -t 20s
 	$(bin)/python -m smoke lightonocr --quick
 
 test: lint
