@@ -1,4 +1,4 @@
-"""What the Compose files say, for both targets: hardening, the one published port, the devices. No engine needed."""
+"""What the Compose files say, for both targets: hardening, the one published port, the devices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import yaml
 from dock import catalog
 from dock.settings import ROOT
 from tests.conftest import run
+
+# Compose itself comes with the stack on a machine that had none.
+pytestmark = pytest.mark.usefixtures("stack")
 
 VARIABLES = {
     "LIGHTONOCR_IMAGE": "example/lightonocr:1",
@@ -39,7 +42,7 @@ def config(target: str, **variables: str) -> dict[str, Any]:
     return resolved
 
 
-@pytest.fixture(scope="module", params=["cpu", "npu"])
+@pytest.fixture(params=["cpu", "npu"])
 def resolved(request: pytest.FixtureRequest) -> dict[str, Any]:
     """The configuration of each target."""
     return config(request.param)
