@@ -1,6 +1,7 @@
-# Every image of the bundle. Run from the repository root: docker buildx bake -f images/docker-bake.hcl [TARGET…]
-# The variables are set by the Ansible role `images`; the defaults build the CPU target.
-variable "LINE" { default = "0.18.0" }
+# Every image of the bundle. Run from the repository root: LINE=<line> docker buildx bake -f images/docker-bake.hcl [TARGET…]
+# The variables are set by the Ansible role `images`; where there is a default, it is that of the CPU target.
+# The engine line: always named, because versions stand in ansible/lock and nowhere else.
+variable "LINE" { default = "" }
 variable "TARGET" { default = "cpu" }
 variable "BASE_IMAGE" { default = "ascend-dock/debian:bookworm" }
 # An existing engine image (the vllm-ascend image on an NPU host, or one of your own). Empty: build the CPU engine.
