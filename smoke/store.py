@@ -129,21 +129,9 @@ def docker_command(image: str, ready: Path) -> list[str]:
 
     The image's entry point stays in place (CANN's sets paths that torch needs).
     """
+    bounds = "--network none --user 1000:1000 --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp"
     return [
-        *[
-            "docker",
-            "run",
-            "--pull",
-            "never",
-            "--rm",
-            "--init",
-            "--interactive",
-            "--network",
-            "none",
-            "--user",
-            "1000:1000",
-        ],
-        *["--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--tmpfs", "/tmp"],  # noqa: S108
+        *["docker", "run", "--pull", "never", "--rm", "--init", "--interactive", *bounds.split()],
         *["--volume", f"{ready.resolve()}:/model:ro", "--volume", f"{ROOT / 'smoke'}:/opt/dock/smoke:ro"],
         *["--workdir", "/opt/dock", "--env", "HOME=/tmp", "--env", "USER=dock", "--env", "HF_HUB_OFFLINE=1"],
         *["--env", "PYTHONDONTWRITEBYTECODE=1"],
